@@ -1,0 +1,45 @@
+"""The command line; each command is a few lines that call one function.
+
+Heavy modules are imported inside the commands that need them, so that ``--help``
+answers at once.
+"""
+
+import errno
+from typing import Any
+
+import click
+
+from personalbench import __version__
+from personalbench.errors import UserError
+
+
+class _Cli(click.Group):
+    """Turns the operating system's faults that a user can mend into one line."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise UserError(
+                    f"{error.filename or 'the disk'}: no space left; free some and run again"
+                ) from error
+            raise
+
+
+@click.group(cls=_Cli, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__)
+def main() -> None:
+    """Measure whether an AI twin really writes like a given person."""
+
+
+@main.command()
+@click.argument("name")
+@click.argument("item", nargs=-1)
+def stage(name: str, item: tuple[str, ...]) -> None:
+    """Run one stage of the pipeline; `dvc repro` calls this."""
+    from importlib import import_module
+
+    from personalbench.params import load_params
+
+    click.echo(import_module(f"personalbench.stages.{name}").run(load_params(), *item))

@@ -1,0 +1,72 @@
+"""What goes to a language model and what comes back."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Status = Literal["ok", "empty", "refused", "truncated", "truncated_reasoning", "failed"]
+
+
+class Message(BaseModel):
+    """One turn of a conversation."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Request(BaseModel):
+    """One call; everything in it is part of the cache key.
+
+    Attributes:
+        messages: The conversation so far.
+        temperature: Sampling temperature.
+        max_tokens: Upper bound of the answer's length in tokens.
+        seed: Sampling seed; see :func:`personalbench.seeds.derive`.
+        json_schema: JSON schema the answer must follow, or None for free text.
+        stop: Strings that end the answer.
+        repeat: Number of this repetition of an otherwise equal call.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    messages: tuple[Message, ...]
+    temperature: float
+    max_tokens: int
+    seed: int
+    json_schema: dict[str, Any] | None = None
+    stop: tuple[str, ...] = ()
+    repeat: int = 0
+
+
+class Reply(BaseModel):
+    """One answer, or the reason why there is none.
+
+    Attributes:
+        status: ``ok``, or what went wrong; only ``ok`` texts are scored.
+        text: The cleaned answer; empty unless ``ok`` or ``truncated``.
+        raw: The answer as the server sent it.
+        reason: Why the status is not ``ok``.
+        flags: Names of what cleaning removed or noticed.
+        finish_reason: As the server gave it.
+        prompt_tokens: As the server counted.
+        completion_tokens: As the server counted.
+        seconds: Latency of the call.
+        model: The model's name as the server gave it.
+        cached: True when no call was made.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    status: Status
+    text: str = ""
+    raw: str = ""
+    reason: str | None = None
+    flags: tuple[str, ...] = ()
+    finish_reason: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    seconds: float = 0.0
+    model: str | None = None
+    cached: bool = False
