@@ -43,3 +43,17 @@ def stage(name: str, item: tuple[str, ...]) -> None:
     from personalbench.params import load_params
 
     click.echo(import_module(f"personalbench.stages.{name}").run(load_params(), *item))
+
+
+@main.command()
+def results() -> None:
+    """Show the method table of the last run, and where everything lies."""
+    from personalbench import paths
+    from personalbench.params import load_params
+    from personalbench.report.results import load_results
+    from personalbench.report.table import markdown, method_table
+
+    params = load_params()
+    click.echo(markdown(method_table(load_results(paths.SCORES, params.twins))))
+    click.echo(f"\nWhat it means: {paths.REPORTS / 'report.md'}, {paths.REPORTS / 'methods.png'}")
+    click.echo("Compare twins: mlflow ui --backend-store-uri sqlite:///mlflow.db")

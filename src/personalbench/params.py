@@ -1,9 +1,11 @@
 """params.yaml as typed models: what a stage may be told, and nothing else."""
 
+import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails, PydanticCustomError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
@@ -11,12 +13,32 @@ from personalbench.errors import UserError
 
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Temperature = Annotated[float, Field(ge=0, le=2)]
+
+REFERENCE_LINES = ("ceiling", "floor")
+_OWN_WORDS = ("unknown_key", "name", "twin", "model", "missing")
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
 class Section(BaseModel):
     """A section of params.yaml: unknown keys and wrong types are errors."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keys_are_known(cls, values: Any) -> Any:
+        """Say which keys are allowed; pydantic's own message would not."""
+        if isinstance(values, dict) and cls.model_config["extra"] == "forbid":
+            allowed = [field.alias or name for name, field in cls.model_fields.items()]
+            for key in values:
+                if key not in allowed:
+                    raise PydanticCustomError(
+                        "unknown_key",
+                        "unknown key {key}; allowed here: {allowed}",
+                        {"key": repr(key), "allowed": ", ".join(allowed)},
+                    )
+        return values
 
 
 class CorpusParams(Section):
@@ -57,17 +79,148 @@ class ValidateParams(Section):
     """How the encoder is tried on real text."""
 
     pairs: Count = 2500
+    documents_per_author: Count = 20
+
+
+class BundleParams(Section):
+    """Whose writing is imitated, and on which topics."""
+
+    authors: Count
+    cases: Count
+    group_size: Annotated[int, Field(ge=2)] = 5
+    contrast_documents: Count = 10
+    genre: str
+    prompt_model: str
+    temperature: Temperature = 0.3
+    max_tokens: Count = 80
+    shared_ngram_limit: Count = 6
+
+
+class NonPersonalizedParams(Section):
+    """The topic only."""
+
+    method: Literal["non_personalized"]
+
+
+class FewShotParams(Section):
+    """Profile documents as examples."""
+
+    method: Literal["few_shot"]
+    samples: Count = 5
+
+
+class ProfileParams(Section):
+    """A written style profile, extracted once an author."""
+
+    method: Literal["profile"]
+    posts: Count = 10
+    max_tokens: Count = 300
+
+
+class ContrastiveParams(Section):
+    """The author's documents beside those of others, with measured features of both."""
+
+    method: Literal["contrastive"]
+    samples: Count = 3
+    authors: Count = 3
+
+
+TwinParams = Annotated[
+    NonPersonalizedParams | FewShotParams | ProfileParams | ContrastiveParams,
+    Field(discriminator="method"),
+]
+
+
+class PersonalizeParams(Section):
+    """The generator and its settings; every further key is a twin's name."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, TwinParams]
+
+    generator: str
+    temperature: Temperature = 0.7
+    max_tokens: Count = 256
+
+    def twin(self, name: str) -> TwinParams:
+        """The section of one twin."""
+        return self.__pydantic_extra__[name]
+
+
+class JudgeParams(Section):
+    """The judge: a model of another family than the generator's."""
+
+    model: str
+    temperature: Temperature = 0.0
+    trait_posts: Count = 10
+    max_failure_rate: Share = 0.05
+
+
+class ScoreParams(Section):
+    """How intervals are made."""
+
+    bootstrap: Annotated[int, Field(ge=100)] = 10_000
+
+
+class TrackParams(Section):
+    """Where runs are logged; ``MLFLOW_TRACKING_URI`` names another store."""
+
+    experiment: str = "personalbench"
 
 
 class Params(Section):
     """All of params.yaml."""
 
-    seed: int
+    seed: Annotated[int, Field(ge=0)]
+    twins: Annotated[list[str], Field(min_length=1)]
     corpus: CorpusParams
     check: CheckParams
+    bundle: BundleParams
     weights: WeightsParams
     validate_: ValidateParams = Field(alias="validate")
+    personalize: PersonalizeParams
+    judge: JudgeParams
+    score: ScoreParams
+    track: TrackParams
     models: dict[str, ModelParams]
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> Self:
+        """Every name that a section uses stands where it is defined."""
+        defined = sorted(self.personalize.__pydantic_extra__)
+        for name in self.twins:
+            if not _NAME.fullmatch(name) or name in REFERENCE_LINES:
+                raise PydanticCustomError(
+                    "name",
+                    "twins: {name} is no name for a twin: lower-case letters, digits, _ and -, "
+                    "not ceiling or floor",
+                    {"name": repr(name)},
+                )
+            if name not in defined:
+                raise PydanticCustomError(
+                    "twin",
+                    "twins: {name} has no section under personalize; there are: {defined}",
+                    {"name": name, "defined": ", ".join(defined)},
+                )
+        if len(set(self.twins)) < len(self.twins):
+            raise PydanticCustomError("twin", "twins: a name stands twice")
+        uses = {
+            "bundle.prompt_model": self.bundle.prompt_model,
+            "judge.model": self.judge.model,
+            "personalize.generator": self.personalize.generator,
+        }
+        for key, name in uses.items():
+            if name not in self.models:
+                raise PydanticCustomError(
+                    "model",
+                    "{key}: {name} is not in the registry; there are: {models}",
+                    {"key": key, "name": name, "models": ", ".join(sorted(self.models))},
+                )
+        return self
+
+    def models_in_use(self) -> dict[str, ModelParams]:
+        """The registry's entries that this run calls."""
+        names = {self.bundle.prompt_model, self.personalize.generator, self.judge.model}
+        return {name: self.models[name] for name in sorted(names)}
 
 
 def load_params(path: Path = Path("params.yaml")) -> Params:
@@ -86,6 +239,16 @@ def load_params(path: Path = Path("params.yaml")) -> Params:
     try:
         return Params.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise UserError(f"{path}: {key}: {first['msg']} (found {first['input']!r})") from None
+        raise UserError(f"{path}: {_explain(error.errors()[0])}") from None
+
+
+def _explain(error: ErrorDetails) -> str:
+    """The key and what is wrong with it, in one line."""
+    location = [str(part) for part in error["loc"]]
+    if location[:1] == ["personalize"]:
+        # The method that pydantic chose by is part of its location, not of the file's.
+        del location[2:3]
+    key = ".".join(location)
+    where = f"{key}: " if key else ""
+    found = "" if error["type"] in _OWN_WORDS else f" (found {error['input']!r})"
+    return f"{where}{error['msg']}{found}"

@@ -1,0 +1,1 @@
+"""The judge: traits, trait scoring and same-author, three calls that know little of each other."""

@@ -1,0 +1,83 @@
+"""What the judge says."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+QUESTIONS = 5
+
+Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=160)]
+
+
+class _Answer(BaseModel):
+    """What the judge's JSON must look like; its schema goes with the request."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class TraitQuestions(_Answer):
+    """Call 1: five yes/no questions about an author's style."""
+
+    questions: Annotated[list[Line], Field(min_length=QUESTIONS, max_length=QUESTIONS)]
+
+
+class TraitFinding(_Answer):
+    """Whether a text shows one trait, and where."""
+
+    evidence: Annotated[str, StringConstraints(max_length=80)]
+    present: bool
+
+
+class TraitFindings(_Answer):
+    """Call 2a: one finding a question, in the questions' order."""
+
+    findings: Annotated[list[TraitFinding], Field(min_length=QUESTIONS, max_length=QUESTIONS)]
+
+
+class SameAuthorVerdict(_Answer):
+    """Call 2b: whether two texts are by one author."""
+
+    reason: Annotated[str, StringConstraints(max_length=160)]
+    same_author: bool
+
+
+class AuthorTraits(BaseModel):
+    """The questions for one author, or why there are none."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    author: str
+    questions: tuple[str, ...] | None
+    reason: str | None = None
+    documents: tuple[str, ...]
+
+
+class Judgement(BaseModel):
+    """All that the judge said about one answer.
+
+    Attributes:
+        author: Whose case it is.
+        case_id: Which case.
+        source: Whose answer: the twin's name or the author of a real text.
+        findings: One a question, or None with ``findings_reason``.
+        same_author: The verdict, or None with ``same_author_reason``.
+        explanation: The judge's sentence on the verdict.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    author: str
+    case_id: str
+    source: str
+    findings: tuple[TraitFinding, ...] | None
+    findings_reason: str | None = None
+    same_author: bool | None
+    same_author_reason: str | None = None
+    explanation: str | None = None
+
+    @property
+    def trait_match(self) -> float | None:
+        """TMR of this answer: traits present / 5."""
+        if self.findings is None:
+            return None
+        return sum(finding.present for finding in self.findings) / len(self.findings)

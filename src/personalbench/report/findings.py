@@ -1,0 +1,120 @@
+"""What the numbers of a run say, and what they do not, in words."""
+
+from personalbench.metrics.estimate import Estimate
+from personalbench.report.results import Results
+from personalbench.report.table import cell, column_title
+
+
+def overlaps(first: Estimate, second: Estimate) -> bool | None:
+    """Whether two intervals overlap; None where one is missing."""
+    if (
+        first.ci_low is None
+        or first.ci_high is None
+        or second.ci_low is None
+        or second.ci_high is None
+    ):
+        return None
+    return first.ci_low <= second.ci_high and second.ci_low <= first.ci_high
+
+
+def findings(results: Results) -> list[str]:
+    """Where each twin stands on the primary metric."""
+    metric = results.encoder.family
+    title = column_title(metric, results)
+    ceiling, floor = (results.estimate(line, metric) for line in ("ceiling", "floor"))
+    if ceiling.value is None or floor.value is None:
+        return [f"{title} has no reference lines here: {ceiling.reason or floor.reason}."]
+    said = []
+    if ceiling.value <= floor.value:
+        said.append(
+            f"{title} does not tell the authors (ceiling {cell(ceiling)}) from unrelated writers "
+            f"(floor {cell(floor)}) on this corpus: no twin's value can be read."
+        )
+    for twin in results.twins:
+        estimate = results.estimate(twin, metric)
+        if estimate.value is None:
+            said.append(f"**{twin}**: not estimable: {estimate.reason}.")
+            continue
+        said.append(
+            f"**{twin}**: {cell(estimate)}, {_place(estimate.value, floor.value, ceiling.value)}."
+        )
+    return said
+
+
+def _place(value: float, floor: float, ceiling: float) -> str:
+    if value < floor:
+        return f"below unrelated writers ({floor:.3f})"
+    if value >= ceiling:
+        return f"at or above the authors' own writing ({ceiling:.3f}): look for copied samples"
+    share = (value - floor) / (ceiling - floor)
+    return f"{share:.0%} of the way from unrelated writers ({floor:.3f}) to the authors ({ceiling:.3f})"
+
+
+def trust(results: Results) -> list[str]:
+    """Whether the judge tells the author from others, and circularity."""
+    said = []
+    for metric in ("tmr", "same_author"):
+        title = column_title(metric, results)
+        ceiling, floor = (results.estimate(line, metric) for line in ("ceiling", "floor"))
+        if ceiling.value is None or floor.value is None:
+            said.append(f"{title} is not estimable: {ceiling.reason or floor.reason}.")
+            continue
+        separates = ceiling.value > floor.value and overlaps(ceiling, floor) is False
+        verdict = (
+            "this judge tells them apart here"
+            if separates
+            else "**this judge does not separate them here: its numbers carry no evidence**"
+        )
+        said.append(
+            f"{title}: {cell(ceiling)} on the authors' own writing, {cell(floor)} on that of "
+            f"others; {verdict}."
+        )
+    ceiling = results.estimate("ceiling", "tmr")
+    for twin in results.twins:
+        estimate = results.estimate(twin, "tmr")
+        if (
+            estimate.value is not None
+            and ceiling.value is not None
+            and estimate.value > ceiling.value
+        ):
+            said.append(
+                f"Circularity: {twin} shows more of the author's traits (TMR {estimate.value:.3f}) "
+                f"than the author does ({ceiling.value:.3f}). A twin that is told the traits, or "
+                "overdoes them, wins here without writing like the person."
+            )
+    failures = {line: scores.judge_failures for line, scores in results.lines.items()}
+    said.append(
+        "Calls without a usable answer: "
+        + ", ".join(
+            f"{line} {estimate.value:.0%}" if estimate.value is not None else f"{line}: none asked"
+            for line, estimate in failures.items()
+        )
+        + "."
+    )
+    return said
+
+
+def omissions(results: Results) -> list[str]:
+    """Everything that is not in the numbers."""
+    said = []
+    for line, scores in results.lines.items():
+        if scores.failed:
+            said.append(
+                f"{line}: {scores.failed} of {scores.answers} answers have no text to score."
+            )
+        if scores.truncated:
+            said.append(
+                f"{line}: {scores.truncated} texts are longer than the encoder reads; their "
+                "ends are not in the authorship vectors."
+            )
+        if scores.unreliable:
+            said.append(
+                f"{line}: {scores.unreliable} of {scores.answers} texts have fewer than 50 tokens: "
+                "authorship vectors of so short texts are unreliable."
+            )
+        for author, case_ids in scores.leftover.items():
+            said.append(
+                f"{line}: {', '.join(case_ids)} of {author} make no complete group and are not in "
+                f"{column_title(results.encoder.family, results)}."
+            )
+    return said or ["Nothing: every text is in every number."]

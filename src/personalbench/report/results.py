@@ -1,0 +1,89 @@
+"""The scores of all lines side by side: what tables, figures, metrics and runs are made of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from personalbench.errors import UserError
+from personalbench.metrics.estimate import Estimate, missing
+from personalbench.scores import EncoderIdentity, Scores
+from personalbench.storage import read_json
+
+MAIN_METRICS = ("tmr", "same_author", "func_cos", "punct_cos", "rouge_l")
+"""The columns of the method table, after the encoder's likeness."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """All lines of a run.
+
+    Attributes:
+        twins: Scores by twin, in the order of params.yaml.
+        ceiling: The authors' own writing.
+        floor: Unrelated writers.
+    """
+
+    twins: dict[str, Scores]
+    ceiling: Scores
+    floor: Scores
+
+    @property
+    def lines(self) -> dict[str, Scores]:
+        """All rows of the table, from ceiling to floor."""
+        return {"ceiling": self.ceiling, **self.twins, "floor": self.floor}
+
+    @property
+    def encoder(self) -> EncoderIdentity:
+        """What made every authorship number of this run."""
+        return self.ceiling.encoder
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics of the method table; the first is the encoder's."""
+        return (self.encoder.family, *MAIN_METRICS)
+
+    def estimate(self, line: str, metric: str) -> Estimate:
+        """One cell of the method table."""
+        return self.lines[line].summary.get(metric, missing("not measured"))
+
+
+def load_results(folder: Path, twins: Sequence[str]) -> Results:
+    """Read the scores of all lines.
+
+    Raises:
+        UserError: Two lines were scored by different encoders.
+    """
+    scores = {
+        line: Scores.model_validate(read_json(folder / f"{line}.json"))
+        for line in ("ceiling", *twins, "floor")
+    }
+    encoders = {(record.encoder.name, record.encoder.revision) for record in scores.values()}
+    if len(encoders) > 1:
+        raise UserError(
+            f"{folder}: scored by different encoders ({encoders}); run `dvc repro` to score anew"
+        )
+    return Results(
+        twins={twin: scores[twin] for twin in twins},
+        ceiling=scores["ceiling"],
+        floor=scores["floor"],
+    )
+
+
+def metrics_tree(results: Results) -> dict[str, Any]:
+    """Nested plain numbers for DVC; what is not estimable is left out, never 0 or NaN."""
+    return {
+        line: {
+            metric: numbers(estimate)
+            for metric in results.metrics
+            if (estimate := results.estimate(line, metric)).value is not None
+        }
+        | {"failed": scores.failed, "judge_failures": scores.judge_failures.value or 0.0}
+        for line, scores in results.lines.items()
+    }
+
+
+def numbers(estimate: Estimate) -> dict[str, float]:
+    """The numbers that an estimate has."""
+    named = {"value": estimate.value, "ci_low": estimate.ci_low, "ci_high": estimate.ci_high}
+    return {name: number for name, number in named.items() if number is not None}

@@ -1,0 +1,102 @@
+"""Stage `bundle`: one frozen evaluation an author."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from personalbench import paths
+from personalbench.bundle import Bundle, Manifest, ModelIdentity, folder_name, freeze
+from personalbench.corpus.document import Document
+from personalbench.errors import UserError
+from personalbench.llm.client import check_reachable, open_model
+from personalbench.params import BundleParams, Params
+from personalbench.seeds import draw
+from personalbench.storage import empty_folder, read_records
+from personalbench.topics import make_cases
+
+
+def run(params: Params) -> str:
+    """Freeze a bundle for each drawn author."""
+    # The first stage that calls a model looks at all of them: hours of generation should
+    # not end at a judge that was never there.
+    for name, model in params.models_in_use().items():
+        check_reachable(name, model)
+    documents = read_records(paths.DOCUMENTS, Document)
+    spec = params.models[params.bundle.prompt_model]
+    authors = choose_authors(documents, params.bundle, params.seed)
+    drafts = [_draft(author, documents, params) for author in authors]
+    with open_model(params.bundle.prompt_model, spec) as model:
+        cases = make_cases(
+            [draft.references for draft in drafts], params.bundle, params.seed, model.complete
+        )
+    empty_folder(paths.BUNDLES)
+    for draft, author_cases in zip(drafts, cases, strict=True):
+        freeze(
+            Bundle(
+                draft.manifest,
+                draft.profile,
+                draft.references,
+                draft.contrast,
+                author_cases,
+            ),
+            paths.BUNDLES / folder_name(draft.author),
+        )
+    total = sum(len(author_cases) for author_cases in cases)
+    return f"bundle: {total} cases by {len(drafts)} authors in {paths.BUNDLES}"
+
+
+def choose_authors(documents: Sequence[Document], params: BundleParams, seed: int) -> list[str]:
+    """Draw the authors who have enough documents on both sides, sorted by name.
+
+    Raises:
+        UserError: The corpus has fewer such authors than asked for.
+    """
+    counts: dict[str, dict[str, int]] = defaultdict(lambda: {"profile": 0, "reference": 0})
+    for document in documents:
+        if document.split is not None:
+            counts[document.author][document.split] += 1
+    enough = [
+        author
+        for author, count in counts.items()
+        if count["profile"] >= params.group_size and count["reference"] >= params.cases
+    ]
+    if len(enough) < params.authors:
+        raise UserError(
+            f"params.yaml: bundle.authors: {params.authors} asked for, but {paths.DOCUMENTS} "
+            f"has {len(enough)} with at least {params.group_size} profile and {params.cases} "
+            "reference documents; ask for fewer, or loosen the corpus section"
+        )
+    return sorted(draw(enough, params.authors, seed, "authors"))
+
+
+def _draft(author: str, documents: Sequence[Document], params: Params) -> Bundle:
+    """A bundle without its cases."""
+    seed = params.seed
+    own = {document.id: document for document in documents if document.author == author}
+    profile = {name: document for name, document in own.items() if document.split == "profile"}
+    reference = [name for name, document in own.items() if document.split == "reference"]
+    chosen = draw(reference, params.bundle.cases, seed, author, "cases")
+    others: dict[str, dict[str, Document]] = defaultdict(dict)
+    for document in documents:
+        if document.author != author and document.split == "profile":
+            others[document.author][document.id] = document
+    contrast = [
+        others[other][draw(others[other], 1, seed, author, "contrast", other)[0]]
+        for other in draw(others, params.bundle.contrast_documents, seed, author, "contrast")
+    ]
+    model = params.models[params.bundle.prompt_model]
+    return Bundle(
+        manifest=Manifest(
+            author=author,
+            genre=params.bundle.genre,
+            seed=seed,
+            group_size=params.bundle.group_size,
+            selected_profile=tuple(
+                draw(profile, params.bundle.group_size, seed, author, "selected_profile")
+            ),
+            prompt_model=ModelIdentity(id=model.id, revision=model.revision),
+        ),
+        profile=tuple(profile[name] for name in sorted(profile)),
+        references=tuple(own[name] for name in chosen),
+        contrast=tuple(contrast),
+        cases=(),
+    )

@@ -1,0 +1,34 @@
+"""Stage `judge@twin`: the judge's verdicts on a twin's answers, or on real texts."""
+
+from personalbench import paths
+from personalbench.bundle import load_bundles
+from personalbench.judge.judge import judge
+from personalbench.judge.records import AuthorTraits
+from personalbench.llm.client import open_model
+from personalbench.params import Params
+from personalbench.references import one_per_case
+from personalbench.storage import read_records, write_records
+from personalbench.twins.answers import Answer
+
+
+def run(params: Params, line: str) -> str:
+    """Write the judgements of one twin, of the ceiling or of the floor."""
+    bundles = load_bundles(paths.BUNDLES)
+    answers = one_per_case(read_records(paths.ANSWERS / f"{line}.jsonl", Answer))
+    traits = {record.author: record for record in read_records(paths.TRAITS, AuthorTraits)}
+    references = {
+        (bundle.author, case.id): document
+        for bundle in bundles
+        for case, document in zip(bundle.cases, bundle.references, strict=True)
+    }
+    name = params.judge.model
+    with open_model(name, params.models[name]) as model:
+        judgements = judge(answers, traits, references, params.judge, params.seed, model)
+    path = paths.JUDGEMENTS / f"{line}.jsonl"
+    write_records(path, judgements)
+    unscored = sum(judgement.findings is None for judgement in judgements)
+    silent = sum(judgement.same_author is None for judgement in judgements)
+    return (
+        f"judge: {line}: {len(judgements)} texts, {unscored} without traits, "
+        f"{silent} without a verdict in {path}"
+    )

@@ -1,0 +1,21 @@
+"""Stage `report`: tables, figures and metrics of all twins."""
+
+from personalbench import paths
+from personalbench.bundle import load_bundles
+from personalbench.params import Params
+from personalbench.report.figures import draw_methods
+from personalbench.report.page import report_page
+from personalbench.report.results import load_results, metrics_tree
+from personalbench.storage import atomic_write, write_json
+
+
+def run(params: Params) -> str:
+    """Write report.md, its picture, and metrics.json."""
+    results = load_results(paths.SCORES, params.twins)
+    bundles = load_bundles(paths.BUNDLES)
+    validation = (paths.VALIDATION / "summary.md").read_text(encoding="utf-8")
+    draw_methods(results, paths.REPORTS / "methods.png")
+    with atomic_write(paths.REPORTS / "report.md") as file:
+        file.write(report_page(results, bundles, params, validation))
+    write_json(paths.METRICS, metrics_tree(results))
+    return f"report: {len(results.twins)} twins in {paths.REPORTS / 'report.md'}"

@@ -1,0 +1,19 @@
+"""Stage `traits`: the judge's five questions about each author's style."""
+
+from personalbench import paths
+from personalbench.bundle import load_bundles
+from personalbench.judge.traits import extract
+from personalbench.llm.client import open_model
+from personalbench.params import Params
+from personalbench.storage import write_records
+
+
+def run(params: Params) -> str:
+    """Write the questions of every author."""
+    bundles = load_bundles(paths.BUNDLES)
+    name = params.judge.model
+    with open_model(name, params.models[name]) as judge:
+        traits = extract(bundles, params.judge, params.seed, judge)
+    write_records(paths.TRAITS, traits)
+    found = sum(author.questions is not None for author in traits)
+    return f"traits: five questions for {found} of {len(traits)} authors in {paths.TRAITS}"

@@ -1,0 +1,101 @@
+"""What a method makes of a case, and what all methods share."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from personalbench.bundle import Bundle
+from personalbench.corpus.document import Document
+from personalbench.llm.types import Message, Reply, Request
+from personalbench.seeds import draw
+
+TEMPLATES = Path(__file__).parent
+# A cautious estimate for English under the tokenizers in use: more is cut than must be.
+CHARACTERS_PER_TOKEN = 3.5
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The messages for one case.
+
+    Attributes:
+        author: Whose case it is.
+        case_id: Which case.
+        messages: What the generator gets; empty where there is nothing to send.
+        seen: Ids of the profile documents behind the messages.
+        flags: What a reader should know, for example ``samples_cut``.
+        failure: Why nothing can be sent, or None.
+    """
+
+    author: str
+    case_id: str
+    messages: tuple[Message, ...]
+    seen: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    failure: str | None = None
+
+
+@dataclass(frozen=True)
+class Generator:
+    """What a method may use of the generator.
+
+    Attributes:
+        ask: Sends requests; replies come in their order.
+        context: Tokens that prompt and answer may take together.
+        max_tokens: Tokens of an answer.
+        temperature: Of the answers.
+        seed: The run's seed.
+    """
+
+    ask: Callable[[Sequence[Request], str], list[Reply]]
+    context: int
+    max_tokens: int
+    temperature: float
+    seed: int
+
+
+def user(text: str) -> tuple[Message, ...]:
+    """A conversation of one question."""
+    return (Message(role="user", content=text),)
+
+
+def sample(bundle: Bundle, count: int, seed: int, purpose: str) -> tuple[list[Document], list[str]]:
+    """Draw profile documents for a twin to see.
+
+    The documents that the twin is compared with afterwards are left out, so that copying
+    a sample is not copying the yardstick; where too few would remain, all are drawn from
+    and the flag ``sees_compared_documents`` says so.
+
+    Returns:
+        The documents and the flags.
+    """
+    compared = set(bundle.manifest.selected_profile)
+    unseen = [document for document in bundle.profile if document.id not in compared]
+    flags: list[str] = []
+    if len(unseen) < count:
+        unseen, flags = list(bundle.profile), ["sees_compared_documents"]
+    by_id = {document.id: document for document in unseen}
+    return [by_id[name] for name in draw(by_id, count, seed, bundle.author, purpose)], flags
+
+
+def fit(documents: Sequence[Document], tokens: int) -> tuple[list[Document], list[str]]:
+    """Keep as many whole documents as fit into a number of tokens, by estimate.
+
+    Returns:
+        The documents that fit, and the flag ``samples_cut`` where some did not.
+    """
+    kept: list[Document] = []
+    room = tokens * CHARACTERS_PER_TOKEN
+    for document in documents:
+        room -= len(document.text)
+        if room < 0:
+            return kept, ["samples_cut"]
+        kept.append(document)
+    return kept, []
+
+
+def numbered(documents: Sequence[Document], label: str) -> str:
+    """Documents one under another, each under a numbered label."""
+    return "\n\n".join(
+        f"{label} {number}:\n{document.text}" for number, document in enumerate(documents, 1)
+    )
