@@ -74,21 +74,20 @@ def iterate_records(path: Path, record_type: type[Record]) -> Iterator[Record]:
     Raises:
         UserError: The file is missing, or a line is no valid record; names the line.
     """
+    number = 0
     try:
-        file = open(path, encoding="utf-8", newline="\n")
+        with open(path, encoding="utf-8", newline="\n") as file:
+            for line in file:
+                number += 1
+                yield record_type.model_validate_json(line)
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
-    with file:
-        number = 0
-        try:
-            for number, line in enumerate(file, start=1):
-                yield record_type.model_validate_json(line)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"]) or "the line"
-            raise UserError(f"{path}, line {number}: {where}: {first['msg']}") from None
-        except UnicodeDecodeError as error:
-            raise UserError(f"{path}, after line {number}: not UTF-8: {error}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the line"
+        raise UserError(f"{path}, line {number}: {where}: {first['msg']}") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}, after line {number}: not UTF-8: {error}") from None
 
 
 def read_records(path: Path, record_type: type[Record]) -> list[Record]:

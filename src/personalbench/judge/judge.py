@@ -6,7 +6,7 @@ from personalbench.corpus.document import Document
 from personalbench.judge import same_author, traits
 from personalbench.judge.records import AuthorTraits, Judgement, SameAuthorVerdict, TraitFindings
 from personalbench.llm.client import Model
-from personalbench.llm.structured import Structured
+from personalbench.llm.structured import Answer as Structured
 from personalbench.params import JudgeParams
 from personalbench.twins.answers import Answer
 
@@ -81,9 +81,9 @@ def _judgement(
         author=answer.author,
         case_id=answer.case_id,
         source=answer.source,
-        findings=tuple(findings.value.findings) if findings and findings.value else None,
+        findings=tuple(findings.record.findings) if findings and findings.record else None,
         findings_reason=findings_reason,
-        same_author=verdict.value.same_author if verdict and verdict.value else None,
+        same_author=verdict.record.same_author if verdict and verdict.record else None,
         same_author_reason=verdict.reason if verdict else unscored,
-        explanation=verdict.value.reason if verdict and verdict.value else None,
+        explanation=verdict.record.reason if verdict and verdict.record else None,
     )

@@ -7,7 +7,8 @@ from personalbench.corpus.document import Document
 from personalbench.judge.records import SameAuthorVerdict
 from personalbench.judge.traits import fenced
 from personalbench.llm.client import Model
-from personalbench.llm.structured import Structured, ask
+from personalbench.llm.structured import Answer as Structured
+from personalbench.llm.structured import ask
 from personalbench.llm.types import Message, Request
 from personalbench.params import JudgeParams
 from personalbench.seeds import derive

@@ -6,7 +6,8 @@ from pathlib import Path
 from personalbench.bundle import Bundle
 from personalbench.judge.records import AuthorTraits, TraitFindings, TraitQuestions
 from personalbench.llm.client import Model
-from personalbench.llm.structured import Structured, ask
+from personalbench.llm.structured import Answer as Structured
+from personalbench.llm.structured import ask
 from personalbench.llm.types import Message, Request
 from personalbench.params import JudgeParams
 from personalbench.seeds import derive, draw
@@ -39,7 +40,7 @@ def extract(
     return [
         AuthorTraits(
             author=bundle.author,
-            questions=None if found.value is None else tuple(found.value.questions),
+            questions=None if found.record is None else tuple(found.record.questions),
             reason=found.reason,
             documents=ids,
         )

@@ -47,7 +47,10 @@ def _place(value: float, floor: float, ceiling: float) -> str:
     if value >= ceiling:
         return f"at or above the authors' own writing ({ceiling:.3f}): look for copied samples"
     share = (value - floor) / (ceiling - floor)
-    return f"{share:.0%} of the way from unrelated writers ({floor:.3f}) to the authors ({ceiling:.3f})"
+    return (
+        f"{share:.0%} of the way from unrelated writers ({floor:.3f}) to the authors "
+        f"({ceiling:.3f})"
+    )
 
 
 def trust(results: Results) -> list[str]:

@@ -21,7 +21,7 @@ def run(params: Params, twin: str) -> str:
             section.twin(twin),
             Generator(
                 ask=model.complete,
-                context=spec.context,
+                context=spec.max_context,
                 max_tokens=section.max_tokens,
                 temperature=section.temperature,
                 seed=params.seed,
