@@ -1,0 +1,28 @@
+"""Stage ``corpus``: from a raw source to cleaned, selected and split documents."""
+
+from pathlib import Path
+
+from personalbench.corpus.readers import make_reader
+from personalbench.corpus.select import require_authors, select
+from personalbench.params import Params
+from personalbench.storage import write_json, write_records
+
+DOCUMENTS = Path("data/documents.jsonl")
+REPORT = Path("data/corpus.json")
+
+
+def run(params: Params) -> str:
+    """Write data/documents.jsonl and data/corpus.json.
+
+    Raises:
+        UserError: The source cannot be read, or no author meets the thresholds.
+    """
+    documents, report = select(make_reader(params.corpus), params.corpus, params.seed)
+    require_authors(report)
+    write_records(DOCUMENTS, documents)
+    write_json(REPORT, report.model_dump(mode="json"))
+    kept = report.kept
+    return (
+        f"{kept.authors} authors, {kept.profile} profile and {kept.reference} reference "
+        f"documents, {kept.words} words"
+    )
