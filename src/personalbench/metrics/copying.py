@@ -1,0 +1,76 @@
+"""Verbatim overlap in words: copying from samples, and prompts that give the text away."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from personalbench.text.tokenise import words
+
+
+@dataclass(frozen=True)
+class Copying:
+    """What a text shares word for word with some sources.
+
+    Attributes:
+        longest_run: The longest run of words that stands in one source too, lower-case.
+        longest_run_words: Its length.
+        source: Position of the first source that holds it; None where nothing is shared.
+        ngram_share: Share of the text's n-grams that occur in any source; None where the
+            text is shorter than n words.
+        runs: All maximal shared runs of at least n words, in the order of the text.
+    """
+
+    longest_run: str
+    longest_run_words: int
+    source: int | None
+    ngram_share: float | None
+    runs: tuple[str, ...]
+
+
+def copying(text: str, sources: Sequence[str], n: int = 5) -> Copying:
+    """Find what a text has in common with its sources, in words.
+
+    Case, punctuation and line breaks do not count; a run never joins two sources.
+    """
+    tokens = words(text)
+    source_tokens = [words(source) for source in sources]
+    ends = [_longest_runs(tokens, other) for other in source_tokens]
+    # best[i]: length of the longest shared run that starts at word i, in any source.
+    best = [max((lengths[i] for lengths in ends), default=0) for i in range(len(tokens))]
+    longest = max(best, default=0)
+    start = best.index(longest) if longest else 0
+    n_grams = len(tokens) - n + 1
+    return Copying(
+        longest_run=" ".join(tokens[start : start + longest]),
+        longest_run_words=longest,
+        source=next((k for k, lengths in enumerate(ends) if longest in lengths), None)
+        if longest
+        else None,
+        ngram_share=sum(length >= n for length in best) / n_grams if n_grams > 0 else None,
+        runs=tuple(" ".join(tokens[i : i + k]) for i, k in _maximal(best, n)),
+    )
+
+
+def _longest_runs(tokens: Sequence[str], source: Sequence[str]) -> list[int]:
+    """For each position of ``tokens``: how many words from there on stand in ``source``."""
+    places: dict[str, list[int]] = {}
+    for place, word in enumerate(source):
+        places.setdefault(word, []).append(place)
+    lengths = [0] * len(tokens)
+    following: dict[int, int] = {}
+    for position in range(len(tokens) - 1, -1, -1):
+        # Matches of this word, each one longer than the match that follows it.
+        here = {
+            place: following.get(place + 1, 0) + 1 for place in places.get(tokens[position], ())
+        }
+        lengths[position] = max(here.values(), default=0)
+        following = here
+    return lengths
+
+
+def _maximal(best: Sequence[int], n: int) -> Iterator[tuple[int, int]]:
+    """Start and length of the shared runs that lie in no longer one."""
+    covered = 0
+    for start, length in enumerate(best):
+        if length >= n and start + length > covered:
+            yield start, length
+            covered = start + length
