@@ -49,9 +49,7 @@ def bundle(author: str = "ada", cases: int = 5, profile: int = 16) -> Bundle:
         ),
         profile=tuple(item for item in own if item.split == "profile"),
         references=references,
-        contrast=tuple(
-            document(other, 0, "profile") for other in ("fay", "gus", "hal", "ida")
-        ),
+        contrast=tuple(document(other, 0, "profile") for other in ("fay", "gus", "hal", "ida")),
         cases=tuple(
             Case(
                 id=f"case_{number:04}",

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from people import bundle
 
+from people import bundle
 from personalbench.bundle import (
     bundles_hash,
     folder_name,
@@ -34,11 +34,17 @@ def test_round_trip_and_same_bytes(tmp_path: Path) -> None:
 def test_selected_documents_keep_the_manifests_order(tmp_path: Path) -> None:
     freeze(bundle(), tmp_path)
     assert [item.id[-3:] for item in load_bundle(tmp_path).selected] == [
-        "003", "001", "004", "000", "005",
+        "003",
+        "001",
+        "004",
+        "000",
+        "005",
     ]
 
 
-@pytest.mark.parametrize("name", ["profile.jsonl", "reference.jsonl", "contrast.jsonl", "cases.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["profile.jsonl", "reference.jsonl", "contrast.jsonl", "cases.jsonl"]
+)
 def test_one_changed_byte_names_the_file(tmp_path: Path, name: str) -> None:
     freeze(bundle(), tmp_path)
     data = bytearray((tmp_path / name).read_bytes())
@@ -88,7 +94,9 @@ def test_the_hash_of_several_bundles_ignores_order_and_sees_content(tmp_path: Pa
 def test_folder_names_are_safe_and_distinct(authors: list[str]) -> None:
     first, second = map(folder_name, authors)
     assert first != second
-    assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for name in (first, second))
+    assert all(
+        set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for name in (first, second)
+    )
 
 
 @pytest.mark.parametrize("author", ["../../etc/passwd", "CON", "", ".", "Ünal", "a/b"])

@@ -1,7 +1,6 @@
 """Ceiling and floor are real documents in the place of answers."""
 
 from people import bundle, corpus
-
 from personalbench.references import ceiling, floor, one_per_case
 
 

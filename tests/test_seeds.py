@@ -37,8 +37,15 @@ def test_a_draw_is_fair() -> None:
 
 
 def test_seeds_differ_by_every_name_and_not_by_process() -> None:
-    seeds = {derive(1), derive(2), derive(1, "a"), derive(1, "a", "b"), derive(1, "ab"),
-             derive(1, "a", 0), derive(1, "a", 1)}
+    seeds = {
+        derive(1),
+        derive(2),
+        derive(1, "a"),
+        derive(1, "a", "b"),
+        derive(1, "ab"),
+        derive(1, "a", 0),
+        derive(1, "a", 1),
+    }
     assert len(seeds) == 7
     assert all(0 <= seed < 2**31 for seed in seeds)
     code = "from personalbench.seeds import derive, draw; print(derive(1, 'a'), draw('abc', 2, 1))"

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from people import bundle
 
+from people import bundle
 from personalbench.bundle import Bundle
 from personalbench.llm.types import Reply, Request
 from personalbench.params import (
@@ -160,8 +160,11 @@ def test_seeds_differ_by_case_author_and_twin_and_are_recorded() -> None:
         (Reply(status="empty", reason="nothing"), "empty", ""),
         (Reply(status="refused", reason="no", raw="I can't"), "refused", ""),
         (Reply(status="truncated", text="half a", raw="half a", reason="length"), "ok", "half a"),
-        (Reply(status="truncated_reasoning", raw="<think>", reason="length"),
-         "truncated_reasoning", ""),
+        (
+            Reply(status="truncated_reasoning", raw="<think>", reason="length"),
+            "truncated_reasoning",
+            "",
+        ),
     ],
 )
 def test_failures_stay_failures(reply: Reply, status: str, text: str) -> None:
@@ -184,8 +187,11 @@ def test_what_does_not_fit_is_left_out_whole() -> None:
 def test_sampling_does_not_depend_on_the_order_of_documents() -> None:
     straight = bundle()
     turned = Bundle(
-        straight.manifest, straight.profile[::-1], straight.references,
-        straight.contrast, straight.cases,
+        straight.manifest,
+        straight.profile[::-1],
+        straight.references,
+        straight.contrast,
+        straight.cases,
     )
     assert sample(straight, 5, 1, "x") == sample(turned, 5, 1, "x")
 

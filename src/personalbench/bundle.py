@@ -19,7 +19,7 @@ from personalbench.storage import (
     write_records,
 )
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION: Literal[1] = 1
 _FILES = ("profile.jsonl", "reference.jsonl", "contrast.jsonl", "cases.jsonl")
 
 
@@ -117,7 +117,7 @@ class Bundle:
 def folder_name(author: str) -> str:
     """A name for an author's folder: readable, safe on every file system, unique."""
     readable = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40]
-    if readable == author:
+    if readable and readable == author:
         return readable
     return f"{readable or 'author'}-{sha256_bytes(author.encode())[:8]}"
 

@@ -217,10 +217,10 @@ class Params(Section):
                 )
         return self
 
-    def models_in_use(self) -> dict[str, ModelParams]:
-        """The registry's entries that this run calls."""
+    def models_in_use(self) -> list[ModelParams]:
+        """The registry's entries that this run calls, each once."""
         names = {self.bundle.prompt_model, self.personalize.generator, self.judge.model}
-        return {name: self.models[name] for name in sorted(names)}
+        return [self.models[name] for name in sorted(names)]
 
 
 def load_params(path: Path = Path("params.yaml")) -> Params:

@@ -1,19 +1,24 @@
 """Scores of one line of answers: a twin's, the ceiling's or the floor's."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from personalbench.bundle import Bundle
-from personalbench.encoders.base import Encoder, Vectors
+from personalbench.encoders.base import Encoder
 from personalbench.judge.records import Judgement
 from personalbench.metrics.copying import copying
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.metrics.rouge import rouge_l
-from personalbench.metrics.similarity import likeness
-from personalbench.metrics.statistics import bootstrap_likeness, bootstrap_mean
+from personalbench.metrics.similarity import group, one_v_five
+from personalbench.metrics.statistics import (
+    bootstrap_likeness,
+    bootstrap_mean,
+    bootstrap_share,
+    episode_likeness,
+)
 from personalbench.metrics.stylometry import Style, compare, style_of
 from personalbench.twins.answers import Answer
 
@@ -113,18 +118,20 @@ def score(
         for bundle in bundles
     }
     groups, leftover = _groups(usable, bundles)
-    likenesses = {
-        author: likeness(encoder, profiles[author], vectors[np.array(members)])
+    tables = {
+        author: episode_likeness(encoder, profiles[author], vectors[np.array(members)])
         for author, members in groups.items()
     }
-    one_v_five = [
-        float(likeness(encoder, profiles[answer.author], vector[None, None, :])[0])
+    singles = [
+        float(one_v_five(encoder, profiles[answer.author], vector[None])[0])
         for answer, vector in zip(usable, vectors, strict=True)
     ]
-    cases = _cases(usable, bundles, judgements, tokens.tolist(), one_v_five, encoder.family)
+    cases = _cases(usable, bundles, judgements, tokens.tolist(), singles, encoder.family)
     summary = {
-        encoder.family: _likeness_estimate(encoder, profiles, vectors, groups, replicates, seed),
-        **_means(cases, bundles, replicates, seed),
+        encoder.family: bootstrap_likeness(tables, bundles[0].manifest.group_size, replicates, seed)
+        if tables
+        else missing("no author has a complete group of answers"),
+        **_means(cases, replicates, seed),
     }
     asked = [verdict for judgement in judgements for verdict in _verdicts(judgement)]
     return Scores(
@@ -152,7 +159,7 @@ def score(
                 likeness=float(value),
             )
             for author, rows in groups.items()
-            for members, value in zip(rows, likenesses[author], strict=True)
+            for members, value in zip(rows, tables[author][:, 0], strict=True)
         ),
         cases=tuple(cases),
     )
@@ -173,14 +180,11 @@ def _groups(
     groups: dict[str, list[list[int]]] = {}
     leftover: dict[str, tuple[str, ...]] = {}
     for bundle in bundles:
-        size = bundle.manifest.group_size
         case_ids = [case.id for case in bundle.cases]
+        blocks, _ = group(case_ids, bundle.manifest.group_size)
         sources = dict.fromkeys(
             answer.source for answer in answers if answer.author == bundle.author
         )
-        blocks = [
-            case_ids[start : start + size] for start in range(0, len(case_ids) - size + 1, size)
-        ]
         complete = [
             [position[bundle.author, source, case_id] for case_id in block]
             for source in sources
@@ -195,31 +199,12 @@ def _groups(
     return groups, leftover
 
 
-def _likeness_estimate(
-    encoder: Encoder,
-    profiles: Mapping[str, Vectors],
-    vectors: Vectors,
-    groups: Mapping[str, list[list[int]]],
-    replicates: int,
-    seed: int,
-) -> Estimate:
-    if not groups:
-        return missing("no author has a complete group of answers")
-    return bootstrap_likeness(
-        encoder,
-        {author: profiles[author] for author in groups},
-        {author: vectors[np.array(members)] for author, members in groups.items()},
-        replicates,
-        seed,
-    )
-
-
 def _cases(
     answers: Sequence[Answer],
     bundles: Sequence[Bundle],
     judgements: Sequence[Judgement],
     tokens: Sequence[int],
-    one_v_five: Sequence[float],
+    singles: Sequence[float],
     family: str,
 ) -> list[AnswerScores]:
     by_author = {bundle.author: bundle for bundle in bundles}
@@ -237,7 +222,7 @@ def _cases(
         for judgement in judgements
     }
     scored = []
-    for answer, length, single in zip(answers, tokens, one_v_five, strict=True):
+    for answer, length, single in zip(answers, tokens, singles, strict=True):
         style = style_of([answer.text])
         metrics = {
             f"{family}_1v5": Estimate(value=single),
@@ -281,32 +266,37 @@ def _verdicts(judgement: Judgement) -> list[bool]:
     return [judgement.findings is not None, judgement.same_author is not None]
 
 
-def _means(
-    cases: Sequence[AnswerScores], bundles: Sequence[Bundle], replicates: int, seed: int
-) -> dict[str, Estimate]:
-    """Mean of every metric over authors, with the hierarchical bootstrap's interval."""
+def _means(cases: Sequence[AnswerScores], replicates: int, seed: int) -> dict[str, Estimate]:
+    """Mean of every metric over all answers, with the hierarchical bootstrap's interval."""
     names = dict.fromkeys(name for case in cases for name in case.metrics)
     means = {}
     for name in names:
-        values: dict[str, list[float]] = defaultdict(list)
-        absent = 0
-        for case in cases:
-            estimate = case.metrics.get(name)
-            if estimate is None:
-                continue
-            if estimate.value is None:
-                absent += 1
-            else:
-                values[case.author].append(estimate.value)
-        if not values:
-            reasons = {case.metrics[name].reason for case in cases if name in case.metrics}
-            means[name] = missing("; ".join(sorted(filter(None, reasons)))[:300], n=0)
-            continue
-        mean = bootstrap_mean(values, replicates, seed)
-        if absent:
-            note = f"{absent} of {absent + mean.n} could not be measured"
-            mean = mean.model_copy(
-                update={"note": note if mean.note is None else f"{mean.note}; {note}"}
+        measured = [(case.author, case.metrics[name]) for case in cases if name in case.metrics]
+        values: dict[str, list[float | None]] = defaultdict(list)
+        for author, estimate in measured:
+            values[author].append(estimate.value)
+        mean = (
+            bootstrap_share(
+                {
+                    author: [None if value is None else bool(value) for value in verdicts]
+                    for author, verdicts in values.items()
+                },
+                replicates,
+                seed,
             )
-        means[name] = mean
+            if name == "same_author"
+            else bootstrap_mean(values, replicates, seed)
+        )
+        means[name] = _noting_gaps(mean, [estimate for _, estimate in measured])
     return means
+
+
+def _noting_gaps(mean: Estimate, estimates: Sequence[Estimate]) -> Estimate:
+    """Say how many values a mean could not be taken over, and why."""
+    absent = [estimate.reason for estimate in estimates if estimate.value is None]
+    if not absent:
+        return mean
+    note = f"{len(absent)} of {len(estimates)} not measured, for example: {absent[0]}"
+    if mean.value is None:
+        return missing(note)
+    return mean.model_copy(update={"note": "; ".join(filter(None, [mean.note, note]))})

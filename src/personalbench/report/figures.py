@@ -35,9 +35,9 @@ def draw_methods(results: Results, path: Path) -> None:
     for row in axes:
         row[0].set_yticks(range(len(results.twins)), [*results.twins][::-1])
     handles = [
-        plt.Line2D([], [], color=CEILING, label="ceiling: the authors' own writing"),
-        plt.Line2D([], [], color=FLOOR, linestyle="--", label="floor: unrelated writers"),
-        plt.Line2D([], [], color=TWIN, marker="o", label="twin, with 95 % interval"),
+        Line2D([], [], color=CEILING, label="ceiling: the authors' own writing"),
+        Line2D([], [], color=FLOOR, linestyle="--", label="floor: unrelated writers"),
+        Line2D([], [], color=TWIN, marker="o", label="twin, with 95 % interval"),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,7 @@ from personalbench import paths
 from personalbench.bundle import Bundle, Manifest, ModelIdentity, folder_name, freeze
 from personalbench.corpus.document import Document
 from personalbench.errors import UserError
+from personalbench.llm.cache import ResponseCache
 from personalbench.llm.client import check_reachable, open_model
 from personalbench.params import BundleParams, Params
 from personalbench.seeds import draw
@@ -18,15 +19,15 @@ def run(params: Params) -> str:
     """Freeze a bundle for each drawn author."""
     # The first stage that calls a model looks at all of them: hours of generation should
     # not end at a judge that was never there.
-    for name, model in params.models_in_use().items():
-        check_reachable(name, model)
+    for spec in params.models_in_use():
+        check_reachable(spec)
     documents = read_records(paths.DOCUMENTS, Document)
     spec = params.models[params.bundle.prompt_model]
     authors = choose_authors(documents, params.bundle, params.seed)
     drafts = [_draft(author, documents, params) for author in authors]
-    with open_model(params.bundle.prompt_model, spec) as model:
+    with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as prompter:
         cases = make_cases(
-            [draft.references for draft in drafts], params.bundle, params.seed, model.complete
+            [draft.references for draft in drafts], params.bundle, params.seed, prompter.complete
         )
     empty_folder(paths.BUNDLES)
     for draft, author_cases in zip(drafts, cases, strict=True):

@@ -4,6 +4,7 @@ from personalbench import paths
 from personalbench.bundle import load_bundles
 from personalbench.judge.judge import judge
 from personalbench.judge.records import AuthorTraits
+from personalbench.llm.cache import ResponseCache
 from personalbench.llm.client import open_model
 from personalbench.params import Params
 from personalbench.references import one_per_case
@@ -21,8 +22,8 @@ def run(params: Params, line: str) -> str:
         for bundle in bundles
         for case, document in zip(bundle.cases, bundle.references, strict=True)
     }
-    name = params.judge.model
-    with open_model(name, params.models[name]) as model:
+    spec = params.models[params.judge.model]
+    with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as model:
         judgements = judge(answers, traits, references, params.judge, params.seed, model)
     path = paths.JUDGEMENTS / f"{line}.jsonl"
     write_records(path, judgements)

@@ -2,6 +2,7 @@
 
 from personalbench import paths
 from personalbench.bundle import load_bundles
+from personalbench.llm.cache import ResponseCache
 from personalbench.llm.client import open_model
 from personalbench.params import Params
 from personalbench.storage import write_records
@@ -14,7 +15,7 @@ def run(params: Params, twin: str) -> str:
     section = params.personalize
     bundles = load_bundles(paths.BUNDLES)
     spec = params.models[section.generator]
-    with open_model(section.generator, spec) as model:
+    with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as model:
         answers = answer(
             bundles,
             twin,

@@ -3,6 +3,7 @@
 from personalbench import paths
 from personalbench.bundle import load_bundles
 from personalbench.judge.traits import extract
+from personalbench.llm.cache import ResponseCache
 from personalbench.llm.client import open_model
 from personalbench.params import Params
 from personalbench.storage import write_records
@@ -11,8 +12,8 @@ from personalbench.storage import write_records
 def run(params: Params) -> str:
     """Write the questions of every author."""
     bundles = load_bundles(paths.BUNDLES)
-    name = params.judge.model
-    with open_model(name, params.models[name]) as judge:
+    spec = params.models[params.judge.model]
+    with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as judge:
         traits = extract(bundles, params.judge, params.seed, judge)
     write_records(paths.TRAITS, traits)
     found = sum(author.questions is not None for author in traits)
