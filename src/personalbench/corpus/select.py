@@ -105,7 +105,7 @@ def select(reader: Reader, params: CorpusParams, seed: int) -> tuple[list[Docume
             if row.unmet:
                 dropped["author_below_minimum"] += entries
                 continue
-            for side, quota in _quotas(params.max_documents).items():
+            for side, quota in quotas(params.max_documents).items():
                 order = sorted(sides[side], key=lambda entry: _draw(entry, seed, "keep"))
                 kept += [(entry, side) for entry in order[:quota]]
                 dropped["over_max_documents"] += order[quota:] if quota else []
@@ -245,7 +245,8 @@ def _judge(author: str, sides: dict[Split, list[Entry]], params: CorpusParams) -
     )
 
 
-def _quotas(max_documents: int | None) -> dict[Split, int | None]:
+def quotas(max_documents: int | None) -> dict[Split, int | None]:
+    """Return the most documents of either side that an author keeps; None is all."""
     if max_documents is None:
         return {"profile": None, "reference": None}
     profile = max_documents * 4 // 5

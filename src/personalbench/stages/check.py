@@ -1,0 +1,28 @@
+"""Stage ``check``: stops the pipeline where the documents break a promise."""
+
+from pathlib import Path
+
+from personalbench.corpus.document import Document
+from personalbench.params import Params
+from personalbench.quality import check_documents
+from personalbench.stages.corpus import DOCUMENTS
+from personalbench.storage import atomic_write, read_records, write_json
+
+REPORT = Path("reports/quality.json")
+PAGE = Path("reports/quality.html")
+
+
+def run(params: Params) -> str:
+    """Write reports/quality.json and reports/quality.html.
+
+    Raises:
+        UserError: A check of severity ``error`` fails; names the ids at fault. Both
+            reports are written before.
+    """
+    report = check_documents(read_records(DOCUMENTS, Document), params.corpus, params.check)
+    write_json(REPORT, report.model_dump(mode="json"))
+    with atomic_write(PAGE) as file:
+        file.write(report.html())
+    report.require_passed()
+    failed = [check.name for check in report.checks if not check.passed]
+    return f"{len(report.checks)} checks passed" if not failed else f"warnings: {failed}"
