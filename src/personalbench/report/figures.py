@@ -7,7 +7,7 @@ import matplotlib
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D  # noqa: E402  (likewise)
+from matplotlib.lines import Line2D
 
 from personalbench.metrics.estimate import Estimate
 from personalbench.report.results import Results
