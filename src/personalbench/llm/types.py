@@ -54,6 +54,7 @@ class Reply(BaseModel):
         completion_tokens: As the server counted.
         seconds: Latency of the call.
         model: The model's name as the server gave it.
+        seed: The seed that was sent; None where the server is given none.
         cached: True when no call was made.
     """
 
@@ -69,4 +70,5 @@ class Reply(BaseModel):
     completion_tokens: int | None = None
     seconds: float = 0.0
     model: str | None = None
+    seed: int | None = None
     cached: bool = False

