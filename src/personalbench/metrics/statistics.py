@@ -138,7 +138,7 @@ def bootstrap_likeness(
         seed: The same seed gives the same draws.
     """
     return _estimate(
-        [float(value) for table in likeness_by_author.values() for value in table[:, 0]],
+        [float(value) for _, table in sorted(likeness_by_author.items()) for value in table[:, 0]],
         "groups",
         len(likeness_by_author),
         lambda: likeness_replicates(likeness_by_author, group_size, replicates, seed),
@@ -187,7 +187,10 @@ def wilson(successes: int, n: int) -> tuple[float, float]:
     centre = share + z * z / (2 * n)
     spread = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n
-    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+    # Rounding must not move the ends of a share of 0 or 1.
+    low = (centre - spread) / scale if successes else 0.0
+    high = (centre + spread) / scale if successes < n else 1.0
+    return low, high
 
 
 def cluster_standard_error(values_by_author: Mapping[str, Sequence[float | None]]) -> Estimate:
@@ -243,14 +246,14 @@ def scope_note(authors: int) -> str | None:
 
 
 def present(values_by_author: Mapping[str, Sequence[float | None]]) -> dict[str, list[float]]:
-    """Leave out missing values, and authors who then have none.
+    """Leave out missing values, and authors who then have none; sort the authors.
 
     Raises:
         ValueError: A value is not finite or an author has no name.
     """
     kept = {
         author: [float(value) for value in values if value is not None]
-        for author, values in values_by_author.items()
+        for author, values in sorted(values_by_author.items())
     }
     for author, values in kept.items():
         if not author:
