@@ -32,21 +32,19 @@ def copying(text: str, sources: Sequence[str], n: int = 5) -> Copying:
     Case, punctuation and line breaks do not count; a run never joins two sources.
     """
     tokens = words(text)
-    source_tokens = [words(source) for source in sources]
-    ends = [_longest_runs(tokens, other) for other in source_tokens]
-    # best[i]: length of the longest shared run that starts at word i, in any source.
-    best = [max((lengths[i] for lengths in ends), default=0) for i in range(len(tokens))]
+    by_source = [_longest_runs(tokens, words(source)) for source in sources]
+    # best[i]: length of the longest run from word i on that stands in any source.
+    best = [max((lengths[i] for lengths in by_source), default=0) for i in range(len(tokens))]
     longest = max(best, default=0)
     start = best.index(longest) if longest else 0
+    holders = (k for k, lengths in enumerate(by_source) if longest and lengths[start] == longest)
     n_grams = len(tokens) - n + 1
     return Copying(
         longest_run=" ".join(tokens[start : start + longest]),
         longest_run_words=longest,
-        source=next((k for k, lengths in enumerate(ends) if longest in lengths), None)
-        if longest
-        else None,
+        source=next(holders, None),
         ngram_share=sum(length >= n for length in best) / n_grams if n_grams > 0 else None,
-        runs=tuple(" ".join(tokens[i : i + k]) for i, k in _maximal(best, n)),
+        runs=tuple(" ".join(tokens[i : i + length]) for i, length in _maximal(best, n)),
     )
 
 

@@ -13,7 +13,7 @@ two twins can be subtracted.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from math import factorial, prod
+from math import factorial, prod, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -27,11 +27,10 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 FEW_AUTHORS = 10
+"""Below this number percentile intervals cover clearly less than 95 %."""
+
 _LEVELS = (2.5, 97.5)
 _DRAWS_AT_ONCE = 1 << 20
-
-ONE_AUTHOR = "one author: covers other texts of the same author, not other authors"
-A_FEW_AUTHORS = "few authors: the interval is likely too narrow"
 
 
 def bootstrap_mean(
@@ -51,6 +50,7 @@ def bootstrap_mean(
     values = present(values_by_author)
     return _estimate(
         [float(value) for author in values.values() for value in author],
+        "values",
         len(values),
         lambda: mean_replicates(values, replicates, seed),
     )
@@ -138,7 +138,8 @@ def bootstrap_likeness(
         seed: The same seed gives the same draws.
     """
     return _estimate(
-        [float(value) for table in likeness_by_author.values() for value in table[:, 0]],
+        [float(value) for _, table in sorted(likeness_by_author.items()) for value in table[:, 0]],
+        "groups",
         len(likeness_by_author),
         lambda: likeness_replicates(likeness_by_author, group_size, replicates, seed),
     )
@@ -184,20 +185,75 @@ def wilson(successes: int, n: int) -> tuple[float, float]:
     z = NormalDist().inv_cdf(0.975)
     share = successes / n
     centre = share + z * z / (2 * n)
-    spread = z * float(np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)))
+    spread = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n
-    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+    # Rounding must not move the ends of a share of 0 or 1.
+    low = (centre - spread) / scale if successes else 0.0
+    high = (centre + spread) / scale if successes < n else 1.0
+    return low, high
+
+
+def cluster_standard_error(values_by_author: Mapping[str, Sequence[float | None]]) -> Estimate:
+    """Standard error of the mean of all values with authors as clusters.
+
+    ``sqrt(A / (A - 1) * sum over authors of (sum of deviations from the mean)^2) / n``
+    (Liang and Zeger 1986, with the small-sample factor).
+
+    Raises:
+        ValueError: A value is not finite or an author has no name.
+    """
+    values = present(values_by_author)
+    authors, n = len(values), sum(map(len, values.values()))
+    if authors < 2:
+        return missing("a clustered standard error needs at least two authors", n, authors)
+    mean = sum(map(sum, values.values())) / n
+    squares = sum(sum(value - mean for value in author) ** 2 for author in values.values())
+    return Estimate(value=sqrt(authors / (authors - 1) * squares) / n, n=n, authors=authors)
+
+
+def clusters_of(authors: Sequence[str]) -> tuple[Integers, int]:
+    """Number the clusters that measures of many scores resample.
+
+    Returns:
+        The cluster of each score, and the number of authors. Clusters are the authors, or
+        the single scores where there is one author only.
+
+    Raises:
+        ValueError: A score is without its author.
+    """
+    if not all(authors):
+        raise ValueError("a value without its author")
+    names, cluster = np.unique(np.asarray(authors, dtype=str), return_inverse=True)
+    if names.size == 1:
+        return np.arange(len(authors)), 1
+    return cluster.astype(np.int64), names.size
+
+
+def cluster_weights(clusters: int, replicates: int, seed: int) -> Floats:
+    """How often each replicate draws each cluster, (replicates, clusters)."""
+    generator = np.random.default_rng([seed, 4])
+    chances = np.full(clusters, 1 / clusters)
+    return generator.multinomial(clusters, chances, replicates).astype(np.float64)
+
+
+def scope_note(authors: int) -> str | None:
+    """What an interval over so few authors does not cover, if anything."""
+    if authors == 1:
+        return "one author: covers other texts of the same author, not other authors"
+    if authors < FEW_AUTHORS:
+        return f"{authors} authors only: the interval is likely too narrow"
+    return None
 
 
 def present(values_by_author: Mapping[str, Sequence[float | None]]) -> dict[str, list[float]]:
-    """Leave out missing values, and authors who then have none.
+    """Leave out missing values, and authors who then have none; sort the authors.
 
     Raises:
         ValueError: A value is not finite or an author has no name.
     """
     kept = {
         author: [float(value) for value in values if value is not None]
-        for author, values in values_by_author.items()
+        for author, values in sorted(values_by_author.items())
     }
     for author, values in kept.items():
         if not author:
@@ -207,15 +263,25 @@ def present(values_by_author: Mapping[str, Sequence[float | None]]) -> dict[str,
     return {author: values for author, values in kept.items() if values}
 
 
-def _estimate(values: Sequence[float], authors: int, replicates: Callable[[], Floats]) -> Estimate:
+def _estimate(
+    values: Sequence[float], unit: str, authors: int, replicates: Callable[[], Floats]
+) -> Estimate:
     if not values:
-        return missing("no values")
+        return missing(f"no {unit}")
     mean = float(np.mean(values))
     if len(values) == 1:
-        return Estimate(value=mean, authors=authors, reason="an interval needs at least two values")
+        return Estimate(
+            value=mean, authors=authors, reason=f"an interval needs at least two {unit}"
+        )
     low, high = percentile_interval(replicates())
-    note = ONE_AUTHOR if authors == 1 else A_FEW_AUTHORS if authors < FEW_AUTHORS else None
-    return Estimate(value=mean, ci_low=low, ci_high=high, n=len(values), authors=authors, note=note)
+    return Estimate(
+        value=mean,
+        ci_low=low,
+        ci_high=high,
+        n=len(values),
+        authors=authors,
+        note=scope_note(authors),
+    )
 
 
 @dataclass(frozen=True)

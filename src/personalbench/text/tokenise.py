@@ -40,7 +40,8 @@ _WORD = regex.compile(
 _CLOSERS = r"""["'”»›)\]]"""
 _BOUNDARY = regex.compile(
     rf"""
-    (?<![.!?…]) (?<![.!?…]\s) (?P<mark> \.(?:\s\.)++ | [.!?…]++ ) (?P<closers>{_CLOSERS}*+) \s++ (?=(?P<next>\S))
+    (?<![.!?…]) (?<![.!?…]\s)
+    (?P<mark> \.(?:\s\.)++ | [.!?…]++ ) (?P<closers>{_CLOSERS}*+) \s++ (?=(?P<next>\S))
     | [。！？]++ {_CLOSERS}*+
     """,
     regex.VERBOSE,
