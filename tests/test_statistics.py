@@ -250,6 +250,14 @@ def test_likeness_of_one_group_has_no_interval() -> None:
     assert bootstrap_likeness({}, 5, 100, seed=1).reason == "no groups"
 
 
+def test_authors_without_a_complete_group_are_left_out() -> None:
+    none = episode_likeness(MaxEncoder(), vectors(1, 5, 8), vectors(2, 0, 5, 8))
+    assert none.shape == (0, 126)
+    tables = {f"a{k:02}": np.random.default_rng(k).normal(size=(1, 126)) for k in range(12)}
+    with_it = bootstrap_likeness({**tables, "b": none}, 5, 200, seed=1)
+    assert with_it == bootstrap_likeness(tables, 5, 200, seed=1)
+
+
 def test_likeness_of_one_author_with_two_groups_says_what_it_covers() -> None:
     table = np.random.default_rng(0).normal(0.5, 0.1, (2, 126))
     estimate = bootstrap_likeness({"a": table}, 5, 500, seed=1)

@@ -12,6 +12,7 @@ two twins can be subtracted.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from itertools import combinations_with_replacement
 from math import factorial, prod, sqrt
 from statistics import NormalDist
@@ -31,6 +32,7 @@ FEW_AUTHORS = 10
 
 _LEVELS = (2.5, 97.5)
 _DRAWS_AT_ONCE = 1 << 20
+_MOST_KEPT = 1 << 23  # numbers; 64 MiB
 
 
 def bootstrap_mean(
@@ -83,14 +85,13 @@ def mean_replicates(
 ) -> Floats:
     """Bootstrap replicates of the mean of all values, (replicates,)."""
     rows = [np.asarray(values_by_author[author], float) for author in sorted(values_by_author)]
-    values = np.concatenate(rows)
-    chunks = [
-        _mean_of_drawn(values[draw.rows], draw.valid)
-        for draw in _draws([row.size for row in rows], replicates, seed)
-    ]
-    return np.concatenate(chunks)
+    values, sizes = np.concatenate(rows), tuple(row.size for row in rows)
+    if values.size * replicates <= _MOST_KEPT:
+        return _mean(_kept_counts(sizes, replicates, seed), values)
+    return np.concatenate([_mean(counts, values) for counts in _counts(sizes, replicates, seed)])
 
 
+@cache
 def episodes(size: int) -> tuple[Integers, Floats]:
     """All samples of ``size`` out of ``size`` documents with replacement, order ignored.
 
@@ -99,13 +100,12 @@ def episodes(size: int) -> tuple[Integers, Floats]:
         the multinomial probability of each sample, (M,). Five documents give M = 126.
     """
     samples = list(combinations_with_replacement(range(size), size))
+    samples.sort(key=lambda sample: len(set(sample)) < size)
     weights = [
         factorial(size) / prod(factorial(sample.count(k)) for k in range(size)) / size**size
         for sample in samples
     ]
-    full = samples.index(tuple(range(size)))
-    order = [full, *(k for k in range(len(samples)) if k != full)]
-    return np.array(samples)[order], np.array(weights)[order]
+    return np.array(samples), np.array(weights)
 
 
 def episode_likeness(encoder: Encoder, profile_vectors: Vectors, group_vectors: Vectors) -> Floats:
@@ -120,8 +120,10 @@ def episode_likeness(encoder: Encoder, profile_vectors: Vectors, group_vectors: 
         One row a group, (G, M): the samples of :func:`episodes`; column 0 is the group as
         it is.
     """
-    profile = encoder.aggregate(profile_vectors[None])
     samples, _ = episodes(group_vectors.shape[1])
+    if not len(group_vectors):
+        return np.empty((0, len(samples)))
+    profile = encoder.aggregate(profile_vectors[None])
     return np.stack([cosine(encoder.aggregate(one[samples]), profile) for one in group_vectors])
 
 
@@ -137,11 +139,12 @@ def bootstrap_likeness(
         replicates: Number of bootstrap replicates.
         seed: The same seed gives the same draws.
     """
+    tables = {author: table for author, table in sorted(likeness_by_author.items()) if len(table)}
     return _estimate(
-        [float(value) for _, table in sorted(likeness_by_author.items()) for value in table[:, 0]],
+        [float(value) for table in tables.values() for value in table[:, 0]],
         "groups",
-        len(likeness_by_author),
-        lambda: likeness_replicates(likeness_by_author, group_size, replicates, seed),
+        len(tables),
+        lambda: likeness_replicates(tables, group_size, replicates, seed),
     )
 
 
@@ -159,13 +162,13 @@ def likeness_replicates(
     table = np.concatenate(tables)
     _, weights = episodes(group_size)
     table = table + table[:, :1] - (table @ weights)[:, None]
-    edges = np.cumsum(weights)[:-1]
-    generator = np.random.default_rng([seed, 2])
-    chunks = []
-    for draw in _draws([len(rows) for rows in tables], replicates, seed):
-        sample = np.searchsorted(edges, generator.random(draw.rows.shape), side="right")
-        chunks.append(_mean_of_drawn(table[draw.rows, sample], draw.valid))
-    return np.concatenate(chunks)
+    sizes = tuple(len(rows) for rows in tables)
+    arguments = (sizes, group_size, replicates, seed)
+    is_small = sum(sizes) * replicates <= _MOST_KEPT
+    chunks = _kept_episode_draws(*arguments) if is_small else _episode_draws(*arguments)
+    return np.concatenate(
+        [table[draw.rows, sample].mean(axis=(1, 2), where=draw.valid) for draw, sample in chunks]
+    )
 
 
 def percentile_interval(replicates: Floats) -> tuple[float, float]:
@@ -284,15 +287,54 @@ def _estimate(
     )
 
 
+def _mean(counts: Floats, values: Floats) -> Floats:
+    means: Floats = counts @ values / counts.sum(axis=1)
+    return means
+
+
+@lru_cache(maxsize=2)
+def _kept_counts(sizes: tuple[int, ...], replicates: int, seed: int) -> Floats:
+    """All of :func:`_counts`: every metric over the same authors and cases needs the same."""
+    return np.concatenate(list(_counts(sizes, replicates, seed)))
+
+
+def _counts(sizes: Sequence[int], replicates: int, seed: int) -> Iterator[Floats]:
+    """How often each replicate draws each value, some replicates at once: (B, N)."""
+    n = sum(sizes)
+    for draw in _draws(sizes, replicates, seed):
+        cells = draw.rows + n * np.arange(len(draw.rows))[:, None, None]
+        counts = np.bincount(cells[draw.valid], minlength=n * len(cells))
+        yield counts.reshape(-1, n).astype(np.float64)
+
+
+@lru_cache(maxsize=2)
+def _kept_episode_draws(
+    sizes: tuple[int, ...], group_size: int, replicates: int, seed: int
+) -> list[tuple["_Draw", Integers]]:
+    """All of :func:`_episode_draws`, which every twin and pair of twins needs alike."""
+    return list(_episode_draws(sizes, group_size, replicates, seed))
+
+
+def _episode_draws(
+    sizes: Sequence[int], group_size: int, replicates: int, seed: int
+) -> Iterator[tuple["_Draw", Integers]]:
+    """Draws of groups, with the sample of :func:`episodes` drawn for each."""
+    _, weights = episodes(group_size)
+    edges = np.cumsum(weights)[:-1]
+    generator = np.random.default_rng([seed, 2])
+    for draw in _draws(sizes, replicates, seed):
+        yield draw, np.searchsorted(edges, generator.random(draw.rows.shape), side="right")
+
+
 @dataclass(frozen=True)
 class _Draw:
     """Some replicates: positions in the joined values of all authors, (B, A, most values).
 
-    ``valid`` marks which of the last axis exist, where authors have unequal numbers.
+    ``valid``, of the same shape, marks which exist, where authors have unequal numbers.
     """
 
     rows: Integers
-    valid: NDArray[np.bool_] | None
+    valid: NDArray[np.bool_]
 
 
 def _draws(sizes: Sequence[int], replicates: int, seed: int) -> Iterator[_Draw]:
@@ -303,17 +345,10 @@ def _draws(sizes: Sequence[int], replicates: int, seed: int) -> Iterator[_Draw]:
     most = int(size.max())
     step = max(1, _DRAWS_AT_ONCE // (size.size * most))
     for start in range(0, replicates, step):
-        shape = (min(step, replicates - start), size.size)
-        drawn = authors.integers(0, size.size, shape)
+        drawn = authors.integers(0, size.size, (min(step, replicates - start), size.size))
         sizes_drawn = size[drawn][..., None]
-        within = (values.random((*shape, most)) * sizes_drawn).astype(np.int64)
-        is_ragged = int(size.min()) < most
+        within = (values.random((*drawn.shape, most)) * sizes_drawn).astype(np.int64)
         yield _Draw(
             rows=offset[drawn][..., None] + within,
-            valid=np.arange(most) < sizes_drawn if is_ragged else None,
+            valid=np.arange(most) < sizes_drawn,
         )
-
-
-def _mean_of_drawn(values: Floats, valid: NDArray[np.bool_] | None) -> Floats:
-    mean: Floats = values.mean(axis=(1, 2), where=True if valid is None else valid)
-    return mean
