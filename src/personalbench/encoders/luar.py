@@ -35,7 +35,10 @@ DISTILROBERTA: dict[str, Any] = {
     "eos_token_id": 2,
 }
 
-_CONFIGS: dict[str, type[BertConfig] | type[RobertaConfig]] = {"bert": BertConfig, "roberta": RobertaConfig}
+_CONFIGS: dict[str, type[BertConfig] | type[RobertaConfig]] = {
+    "bert": BertConfig,
+    "roberta": RobertaConfig,
+}
 
 # In the published files, and no part of the function.
 _UNUSED = ("transformer.pooler.", "transformer.embeddings.position_ids")
