@@ -1,4 +1,4 @@
-"""What training changes in luar-mini, small enough to ship, and how it is merged.
+"""What training changes in luar-mini, small enough to ship, as it is trained.
 
 Low-rank updates of every matrix of the backbone's layers (Hu et al., "LoRA", 2021), its
 biases and norms, the embeddings of the marker tokens, and the new head.
@@ -11,9 +11,7 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 from personalbench.encoders.luar import Luar, token_mean
-from personalbench.encoders.mini import MARKER_IDS
-
-MARKERS = "markers"
+from personalbench.encoders.mini import MARKER_IDS, MARKERS
 
 
 class LowRank(nn.Module):
@@ -40,7 +38,7 @@ class Adapted(nn.Module):
         self.markers = nn.Embedding(1 + len(MARKER_IDS), luar.linear.in_features, padding_idx=0)
         nn.init.zeros_(self.markers.weight)
         generator = torch.Generator().manual_seed(seed)
-        for name, module in luar.transformer.encoder.named_modules():
+        for name, module in list(luar.transformer.encoder.named_modules()):
             for own, parameter in module.named_parameters(recurse=False):
                 parameter.requires_grad_("bias" in own or "LayerNorm" in name)
             if isinstance(module, nn.Linear):
@@ -61,7 +59,7 @@ class Adapted(nn.Module):
         return token_mean(states.last_hidden_state, attention_mask)
 
     def adapter(self) -> dict[str, Tensor]:
-        """The trained tensors under short names; see :func:`merge`."""
+        """The trained tensors under short names; see :func:`mini.merge`."""
         found = {MARKERS: self.markers.weight[1:]}
         for name, parameter in self.luar.named_parameters():
             if parameter.requires_grad:
@@ -75,25 +73,3 @@ class Adapted(nn.Module):
             if parameter.requires_grad:
                 short = name.replace(".parametrizations.weight.0.", ".lora_")
                 parameter.data.copy_(tensors[short])
-
-
-def merge(backbone: dict[str, Tensor], adapter: dict[str, Tensor]) -> dict[str, Tensor]:
-    """A plain checkpoint from the backbone's tensors and an adapter.
-
-    Products are taken in float64 and rounded once, so that the same inputs give the
-    same bytes on every machine.
-    """
-    merged = dict(backbone)
-    for name, value in adapter.items():
-        if name == MARKERS:
-            words = "transformer.embeddings.word_embeddings.weight"
-            merged[words] = merged[words].clone()
-            merged[words][list(MARKER_IDS)] += value.to(torch.float32)
-        elif name.endswith(".lora_b"):
-            weight = name.removesuffix("lora_b") + "weight"
-            down = adapter[name.removesuffix("b") + "a"]
-            update = value.to(torch.float64) @ down.to(torch.float64)
-            merged[weight] = (backbone[weight].to(torch.float64) + update).to(torch.float32)
-        elif not name.endswith(".lora_a"):
-            merged[name] = value.to(torch.float32)
-    return merged

