@@ -5,6 +5,7 @@ answers at once.
 """
 
 import errno
+from pathlib import Path
 from typing import Any
 
 import click
@@ -57,3 +58,41 @@ def results() -> None:
     click.echo(markdown(method_table(load_results(paths.SCORES, params.twins))))
     click.echo(f"\nWhat it means: {paths.REPORTS / 'report.md'}, {paths.REPORTS / 'methods.png'}")
     click.echo("Compare twins: mlflow ui --backend-store-uri sqlite:///mlflow.db")
+
+
+@main.command()
+def weights() -> None:
+    """Fetch or build the encoder that params.yaml names, verified, into models/encoder."""
+    from personalbench.params import load_params
+    from personalbench.stages.weights import run
+
+    click.echo(run(load_params()))
+
+
+@main.command("train-encoder")
+@click.argument("documents", type=click.Path(path_type=Path))
+@click.argument("validation", type=click.Path(path_type=Path))
+@click.option("--work", type=click.Path(path_type=Path), required=True, help="Checkpoint and log.")
+@click.option("--steps", type=click.IntRange(1), required=True, help="Steps at the full rate.")
+@click.option("--decay", type=click.IntRange(1), help="Steps of decay; then write --output.")
+@click.option("--output", type=click.Path(path_type=Path), help="Adapter, safetensors.")
+@click.option("--seed", default=42, show_default=True)
+def train_encoder(
+    documents: Path,
+    validation: Path,
+    work: Path,
+    steps: int,
+    decay: int | None,
+    output: Path | None,
+    seed: int,
+) -> None:
+    """Train luar-mini's adapter on DOCUMENTS; VALIDATION has other authors.
+
+    Both are files of documents as the corpus stage writes them. Run again with more
+    --steps, training goes on from the checkpoint in --work.
+    """
+    from personalbench.encoders.train import Recipe, run
+
+    if (decay is None) != (output is None):
+        raise click.UsageError("--decay and --output belong together")
+    click.echo(run(documents, validation, work, Recipe(seed=seed), steps, decay, output))

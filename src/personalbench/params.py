@@ -155,10 +155,19 @@ class ModelParams(Section):
 
 
 class WeightsParams(Section):
-    """Which encoder measures authorship."""
+    """Which encoder measures authorship.
 
-    encoder: str = "luar-mini"
-    max_length: Count = 512
+    Attributes:
+        encoder: Its weights: ``luar-mini`` comes along, the others are fetched.
+        revision: Commit on the hub, for an encoder whose revision is not pinned here.
+        folder: Where the files of a fetched encoder are already, in place of the hub.
+        max_length: Longest document in tokens; the rest is cut off and counted.
+    """
+
+    encoder: Literal["luar-mini", "luar-mud", "luar-crud"] = "luar-mini"
+    revision: Annotated[str, Field(pattern="^[0-9a-f]{40}$")] | None = None
+    folder: str | None = None
+    max_length: Annotated[int, Field(ge=3, le=512)] = 512
 
 
 class ValidateParams(Section):

@@ -14,6 +14,7 @@ SCORES = Path("data/scores")
 ENCODER = Path("models/encoder")
 REPORTS = Path("reports")
 QUALITY = REPORTS / "quality.json"
+QUALITY_PAGE = REPORTS / "quality.html"
 METRICS = REPORTS / "metrics.json"
 TRACKED = REPORTS / "track.json"
 

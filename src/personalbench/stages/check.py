@@ -1,15 +1,10 @@
 """Stage ``check``: stops the pipeline where the documents break a promise."""
 
-from pathlib import Path
-
+from personalbench import paths
 from personalbench.corpus.document import Document
 from personalbench.params import Params
 from personalbench.quality import check_documents
-from personalbench.stages.corpus import DOCUMENTS
 from personalbench.storage import atomic_write, read_records, write_json
-
-REPORT = Path("reports/quality.json")
-PAGE = Path("reports/quality.html")
 
 
 def run(params: Params) -> str:
@@ -19,9 +14,9 @@ def run(params: Params) -> str:
         UserError: A check of severity ``error`` fails; names the ids at fault. Both
             reports are written before.
     """
-    report = check_documents(read_records(DOCUMENTS, Document), params.corpus, params.check)
-    write_json(REPORT, report.model_dump(mode="json"))
-    with atomic_write(PAGE) as file:
+    report = check_documents(read_records(paths.DOCUMENTS, Document), params.corpus, params.check)
+    write_json(paths.QUALITY, report.model_dump(mode="json"))
+    with atomic_write(paths.QUALITY_PAGE) as file:
         file.write(report.html())
     report.require_passed()
     failed = [check.name for check in report.checks if not check.passed]

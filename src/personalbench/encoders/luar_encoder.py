@@ -1,0 +1,127 @@
+"""LUAR as an encoder: texts in, document vectors out, each document encoded once."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from tqdm import tqdm
+
+from personalbench.encoders.base import Vectors
+from personalbench.encoders.luar import Luar
+from personalbench.errors import UserError
+
+# Tokens a batch, padding included: enough to keep the matrix products busy, few enough
+# for the intermediate results to stay in the processor's cache.
+_BATCH_TOKENS = 4096
+_TEXTS = 1024
+_EPISODES = 8192
+
+
+class LuarEncoder:
+    """LUAR with its tokenizer; an :class:`~personalbench.encoders.base.Encoder`.
+
+    Args:
+        folder: ``config.json``, ``model.safetensors`` and ``tokenizer.json``.
+        name: Which LUAR it is.
+        revision: Commit or content hash of the weights.
+        max_length: Longest document in tokens, both ends included.
+        bfloat16: See :class:`Luar`; float32 is the reference.
+
+    Raises:
+        UserError: The checkpoint is refused, or ``max_length`` exceeds its positions.
+    """
+
+    family = "luar"
+
+    def __init__(
+        self, folder: Path, name: str, revision: str, max_length: int, *, bfloat16: bool = False
+    ) -> None:
+        self.name = name
+        self.revision = revision
+        self.max_length = max_length
+        self.luar = Luar.load(folder, bfloat16=bfloat16)
+        config = self.luar.transformer.config
+        self._pad = int(config.pad_token_id or 0)
+        room = config.max_position_embeddings
+        if config.model_type == "roberta":  # counts positions from behind the padding's id
+            room -= self._pad + 1
+        if not 3 <= max_length <= room:
+            raise UserError(
+                f"weights.max_length: {max_length} is not possible with {name}; use 3 to {room}"
+            )
+        self._tokenizer = Tokenizer.from_str((folder / "tokenizer.json").read_text("utf-8"))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+
+    def token_counts(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Length of every text in tokens before truncation, both ends included, (N,)."""
+        return np.fromiter((len(ids) for ids in self._tokens(texts)), np.int64, len(texts))
+
+    def document_vectors(self, texts: Sequence[str]) -> Vectors:
+        """Encode every text once: (N, H), in the order of the texts.
+
+        Texts are sorted by length, so that next to nothing is spent on padding.
+        """
+        tokens = [self._truncated(ids) for ids in self._tokens(texts)]
+        vectors = np.empty((len(texts), self.luar.linear.in_features), dtype=np.float32)
+        with tqdm(total=len(texts), desc=self.name, unit="document", disable=None) as progress:
+            for batch in length_batches([len(ids) for ids in tokens], _BATCH_TOKENS):
+                vectors[batch] = self._encode([tokens[i] for i in batch])
+                progress.update(len(batch))
+        return vectors
+
+    def aggregate(self, vectors: Vectors) -> Vectors:
+        """Aggregate episodes of E documents: (B, E, H) to (B, D), not normalised."""
+        parts = []
+        with torch.inference_mode():
+            for start in range(0, len(vectors), _EPISODES):
+                part = torch.from_numpy(np.ascontiguousarray(vectors[start : start + _EPISODES]))
+                parts.append(self.luar.aggregate(part).numpy())
+        empty = np.empty((0, self.luar.linear.out_features), dtype=np.float32)
+        return np.concatenate([empty, *parts])
+
+    def _tokens(self, texts: Sequence[str]) -> Iterator[NDArray[np.int32]]:
+        remaining = iter(texts)
+        while part := list(islice(remaining, _TEXTS)):
+            for encoding in self._tokenizer.encode_batch_fast(part):
+                yield np.array(encoding.ids, dtype=np.int32)
+
+    def _truncated(self, ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        if len(ids) <= self.max_length:
+            return ids
+        return np.append(ids[: self.max_length - 1], ids[-1])
+
+    def _encode(self, tokens: list[NDArray[np.int32]]) -> Vectors:
+        lengths = np.array([len(ids) for ids in tokens])
+        mask = np.arange(lengths.max()) < lengths[:, None]
+        input_ids = np.full(mask.shape, self._pad, dtype=np.int64)
+        input_ids[mask] = np.concatenate(tokens)
+        with torch.inference_mode():
+            vectors = self.luar.document_vectors(
+                torch.from_numpy(input_ids), torch.from_numpy(mask.astype(np.int64))
+            )
+        return cast(Vectors, vectors.numpy())
+
+
+def length_batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
+    """Numbers of documents in batches of similar length, the longest first.
+
+    A batch of documents padded to its longest holds at most ``tokens`` tokens, or one
+    document. The longest first: what does not fit in memory fails at once.
+    """
+    batch: list[int] = []
+    width = 0
+    for number in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
+        if batch and (len(batch) + 1) * width > tokens:
+            yield batch
+            batch = []
+        if not batch:
+            width = lengths[number]
+        batch.append(number)
+    if batch:
+        yield batch
