@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from people import bundle, document
 
+from people import bundle, document
 from personalbench.encoders.base import Vectors
 from personalbench.judge.records import Judgement, TraitFinding
 from personalbench.scores import Scores, score
@@ -101,7 +101,9 @@ def test_cases_beyond_complete_groups_are_named() -> None:
 
 
 def test_a_failed_answer_breaks_its_group_and_is_no_zero() -> None:
-    given = answers("ada", THREE_EAST[:4]) + answers("ada", ["", "", "", "", ""], status="empty")[4:]
+    given = (
+        answers("ada", THREE_EAST[:4]) + answers("ada", ["", "", "", "", ""], status="empty")[4:]
+    )
     scores = run([eastern()], given)
     assert scores.failed == 1
     assert scores.summary["compass"].value is None
@@ -144,7 +146,10 @@ def test_copying_is_measured_against_what_the_twin_saw() -> None:
     ada = eastern()
     seen = ada.profile[7]
     copied = Answer(
-        author="ada", case_id="case_0001", source="twin", seen=(seen.id,),
+        author="ada",
+        case_id="case_0001",
+        source="twin",
+        seen=(seen.id,),
         text=f"Now: {seen.text} And more.",
     )
     scores = run([ada], [copied])

@@ -6,7 +6,7 @@ from pathlib import Path
 DOCUMENTS = Path("data/documents.jsonl")
 CORPUS = Path("data/corpus.json")
 BUNDLES = Path("data/bundles")
-VALIDATION = Path("data/validation")
+VALIDATION = Path("data/validation.json")
 ANSWERS = Path("data/answers")
 TRAITS = Path("data/traits.jsonl")
 JUDGEMENTS = Path("data/judgements")

@@ -9,10 +9,11 @@ from personalbench.params import Params
 from personalbench.report.findings import findings, omissions, trust
 from personalbench.report.results import Results
 from personalbench.report.table import column_title, markdown, method_table
+from personalbench.report.validation import Validation
 
 
 def report_page(
-    results: Results, bundles: Sequence[Bundle], params: Params, validation: str
+    results: Results, bundles: Sequence[Bundle], params: Params, validation: Validation
 ) -> str:
     """The report: table, picture, meaning, trust, omissions.
 
@@ -20,7 +21,7 @@ def report_page(
         results: All lines.
         bundles: All authors.
         params: What was run.
-        validation: What the encoder can tell on real text, in Markdown.
+        validation: What the encoder can tell on real text.
     """
     environment = Environment(
         loader=PackageLoader("personalbench.report", "."),
@@ -42,5 +43,6 @@ def report_page(
         findings=findings(results),
         trust=trust(results),
         validation=validation,
+        validation_table=markdown(validation.table()),
         omissions=omissions(results),
     )

@@ -20,4 +20,7 @@ def run(params: Params) -> str:
         file.write(report.html())
     report.require_passed()
     failed = [check.name for check in report.checks if not check.passed]
-    return f"{len(report.checks)} checks passed" if not failed else f"warnings: {failed}"
+    warned = f", warnings: {', '.join(failed)}" if failed else ""
+    return (
+        f"check: {len(report.checks) - len(failed)} checks passed{warned} in {paths.QUALITY_PAGE}"
+    )

@@ -1,14 +1,10 @@
 """Stage ``corpus``: from a raw source to cleaned, selected and split documents."""
 
-from pathlib import Path
-
+from personalbench import paths
 from personalbench.corpus.readers import make_reader
 from personalbench.corpus.select import require_authors, select
 from personalbench.params import Params
 from personalbench.storage import write_json, write_records
-
-DOCUMENTS = Path("data/documents.jsonl")
-REPORT = Path("data/corpus.json")
 
 
 def run(params: Params) -> str:
@@ -19,10 +15,10 @@ def run(params: Params) -> str:
     """
     documents, report = select(make_reader(params.corpus), params.corpus, params.seed)
     require_authors(report)
-    write_records(DOCUMENTS, documents)
-    write_json(REPORT, report.model_dump(mode="json"))
+    write_records(paths.DOCUMENTS, documents)
+    write_json(paths.CORPUS, report.model_dump(mode="json"))
     kept = report.kept
     return (
-        f"{kept.authors} authors, {kept.profile} profile and {kept.reference} reference "
-        f"documents, {kept.words} words"
+        f"corpus: {kept.authors} authors, {kept.profile} profile and {kept.reference} reference "
+        f"documents, {kept.words} words in {paths.DOCUMENTS}"
     )

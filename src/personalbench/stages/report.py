@@ -6,14 +6,15 @@ from personalbench.params import Params
 from personalbench.report.figures import draw_methods
 from personalbench.report.page import report_page
 from personalbench.report.results import load_results, metrics_tree
-from personalbench.storage import atomic_write, write_json
+from personalbench.report.validation import Validation
+from personalbench.storage import atomic_write, read_json, write_json
 
 
 def run(params: Params) -> str:
     """Write report.md, its picture, and metrics.json."""
     results = load_results(paths.SCORES, params.twins)
     bundles = load_bundles(paths.BUNDLES)
-    validation = (paths.VALIDATION / "summary.md").read_text(encoding="utf-8")
+    validation = Validation.model_validate(read_json(paths.VALIDATION))
     draw_methods(results, paths.REPORTS / "methods.png")
     with atomic_write(paths.REPORTS / "report.md") as file:
         file.write(report_page(results, bundles, params, validation))
