@@ -33,7 +33,8 @@ class MaxEncoder:
         return np.array([[len(text), 1] for text in texts], np.float32)
 
     def aggregate(self, vectors: Vectors) -> Vectors:
-        return vectors.max(axis=1)
+        highest: Vectors = vectors.max(axis=1)
+        return highest
 
 
 def test_cosine_by_hand() -> None:

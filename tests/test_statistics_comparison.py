@@ -16,6 +16,7 @@ from personalbench.metrics.comparison import (
     compare_likeness,
     holm,
     sign_flip,
+    with_failures_as,
 )
 from personalbench.metrics.power import detectable
 from test_statistics import Floats, clustered
@@ -45,7 +46,9 @@ def test_exact_sign_flip_is_that_of_enumeration(sums: list[float]) -> None:
         for signs in product((1, -1), repeat=len(sums))
     ]
     expected = sum(total >= abs(sum(sums)) for total in totals) / len(totals)
-    assert sign_flip(sums, seed=1) == (pytest.approx(expected), True)
+    p, exact = sign_flip(sums, seed=1)
+    assert exact
+    assert p == pytest.approx(expected)
 
 
 def test_sampled_sign_flip_is_never_zero_and_near_the_exact_one() -> None:
@@ -133,6 +136,10 @@ def test_pairs_with_a_failed_score_are_dropped_and_counted() -> None:
     assert result.difference.n == 3
     assert result.units == 2
     assert result.difference.value == pytest.approx(0.2)
+    kept = compare(with_failures_as(first, 0), with_failures_as(second, 0), 100, seed=1)
+    assert (kept.dropped, kept.difference.n) == (0, 6)
+    # Three pairs 0.2, one 0 - 0.5 and two 0.7 - 0.
+    assert kept.difference.value == pytest.approx((3 * 0.2 - 0.5 + 2 * 0.7) / 6)
 
 
 def test_nothing_to_compare_is_missing() -> None:

@@ -79,6 +79,17 @@ def compare(first: Scores, second: Scores, replicates: int, seed: int) -> Compar
     )
 
 
+def with_failures_as(scores: Scores, worst: float) -> Scores:
+    """Scores with every missing one replaced by the worst possible.
+
+    Comparing these as well shows whether a twin gains by failing on hard cases.
+    """
+    return {
+        author: {case: worst if score is None else score for case, score in cases.items()}
+        for author, cases in scores.items()
+    }
+
+
 def compare_likeness(
     first: Mapping[str, Floats],
     second: Mapping[str, Floats],
