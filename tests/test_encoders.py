@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from personalbench.encoders.luar import Luar
-from personalbench.encoders.luar_encoder import LuarEncoder, length_batches
+from personalbench.encoders.luar_encoder import BackboneEncoder, LuarEncoder, length_batches
 from personalbench.encoders.tfidf import CharNgramEncoder, WordTfidfEncoder
 from personalbench.errors import UserError
 
@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def encoder(folder: Path) -> LuarEncoder:
-    return LuarEncoder(folder, "tiny", "r1", max_length=50)
+    return LuarEncoder.load(folder, "tiny", "r1", max_length=50)
 
 
 def test_vectors_are_those_of_each_document_alone(encoder: LuarEncoder) -> None:
@@ -73,9 +73,9 @@ def test_nothing_in_nothing_out(encoder: LuarEncoder) -> None:
 
 
 def test_length_beyond_the_positions_is_refused(folder: Path) -> None:
-    assert LuarEncoder(folder, "tiny", "r1", max_length=128).max_length == 128
+    assert LuarEncoder.load(folder, "tiny", "r1", max_length=128).max_length == 128
     with pytest.raises(UserError, match="129 is not possible with tiny; use 3 to 128"):
-        LuarEncoder(folder, "tiny", "r1", max_length=129)
+        LuarEncoder.load(folder, "tiny", "r1", max_length=129)
 
 
 @given(st.lists(st.integers(1, 60)), st.integers(1, 100))
@@ -122,3 +122,19 @@ def test_tfidf_groups_are_means() -> None:
     made = WordTfidfEncoder.fit(["a b", "c"])
     vectors = made.document_vectors(["a", "c"])
     np.testing.assert_allclose(made.aggregate(vectors[None]), [[0.5, 0, 0.5]])
+
+
+def test_plain_backbone_is_a_mean_of_means() -> None:
+    backbone = BackboneEncoder.installed(max_length=64)
+    vectors = backbone.document_vectors(["Hello there.", "hello THERE."])
+    np.testing.assert_allclose(vectors[0], vectors[1], atol=1e-5)  # it knows no capitals
+    np.testing.assert_allclose(backbone.aggregate(vectors[None])[0], vectors.mean(0), atol=1e-6)
+    # The package's own usage: the mean over the tokens of its last layer.
+    from transformers import AutoModel, AutoTokenizer
+
+    from personalbench.encoders.mini import backbone_folder
+
+    batch = AutoTokenizer.from_pretrained(backbone_folder())("Hello there.", return_tensors="pt")
+    with torch.no_grad():
+        states = AutoModel.from_pretrained(backbone_folder())(**batch).last_hidden_state
+    np.testing.assert_allclose(vectors[0], states[0].mean(0).numpy(), atol=1e-5)
