@@ -18,7 +18,7 @@ from personalbench.errors import UserError
 
 # Tokens a batch, padding included: enough to keep the matrix products busy, few enough
 # for the intermediate results to stay in the processor's cache.
-_BATCH_TOKENS = 4096
+BATCH_TOKENS = 4096
 _TEXTS = 1024
 _EPISODES = 8192
 
@@ -74,17 +74,17 @@ class LuarEncoder:
 
     def token_counts(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Length of every text in tokens before truncation, both ends included, (N,)."""
-        return np.fromiter((len(ids) for ids in self._tokens(texts)), np.int64, len(texts))
+        return np.fromiter((len(ids) for ids in self.tokens(texts)), np.int64, len(texts))
 
     def document_vectors(self, texts: Sequence[str]) -> Vectors:
         """Encode every text once: (N, H), in the order of the texts.
 
         Texts are sorted by length, so that next to nothing is spent on padding.
         """
-        tokens = [self._truncated(ids) for ids in self._tokens(texts)]
+        tokens = [self.truncated(ids) for ids in self.tokens(texts)]
         vectors = np.empty((len(texts), self.luar.linear.in_features), dtype=np.float32)
         with tqdm(total=len(texts), desc=self.name, unit="document", disable=None) as progress:
-            for batch in length_batches([len(ids) for ids in tokens], _BATCH_TOKENS):
+            for batch in length_batches([len(ids) for ids in tokens], BATCH_TOKENS):
                 vectors[batch] = self._encode([tokens[i] for i in batch])
                 progress.update(len(batch))
         return vectors
@@ -99,13 +99,15 @@ class LuarEncoder:
         empty = np.empty((0, self.luar.linear.out_features), dtype=np.float32)
         return np.concatenate([empty, *parts])
 
-    def _tokens(self, texts: Sequence[str]) -> Iterator[NDArray[np.int32]]:
+    def tokens(self, texts: Sequence[str]) -> Iterator[NDArray[np.int32]]:
+        """Token ids of every text, both ends included, not truncated."""
         remaining = iter(texts)
         while part := list(islice(remaining, _TEXTS)):
             for encoding in self._tokenizer.encode_batch_fast(part):
                 yield np.array(encoding.ids, dtype=np.int32)
 
-    def _truncated(self, ids: NDArray[np.int32]) -> NDArray[np.int32]:
+    def truncated(self, ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The first ``max_length`` tokens, the closing one kept."""
         if len(ids) <= self.max_length:
             return ids
         return np.append(ids[: self.max_length - 1], ids[-1])
