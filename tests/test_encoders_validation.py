@@ -1,0 +1,135 @@
+"""Pairs of real text and what is computed from them."""
+
+from collections import Counter
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from personalbench.metrics.validation import (
+    Pairs,
+    draw_pairs,
+    equal_error_rate,
+    even_shares,
+    pair_scores,
+    verify,
+)
+
+corpora = st.lists(st.integers(1, 9), min_size=1, max_size=6).map(
+    lambda counts: [f"a{i}" for i, count in enumerate(counts) for _ in range(count)]
+)
+
+
+def groups(pairs: Pairs) -> list[frozenset[frozenset[int]]]:
+    rows = zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)
+    return [frozenset((frozenset(left), frozenset(right))) for left, right in rows]
+
+
+@settings(max_examples=60, deadline=None)
+@given(corpora, st.integers(1, 3), st.integers(1, 40))
+def test_pairs_are_different_disjoint_and_by_who_they_say(
+    authors: list[str], size: int, wanted: int
+) -> None:
+    pairs = draw_pairs(authors, size, wanted, seed=7)
+    names = sorted(set(authors))
+    for left, right, a, b in zip(
+        pairs.left, pairs.right, pairs.left_author, pairs.right_author, strict=True
+    ):
+        assert len({*left, *right}) == 2 * size
+        assert {authors[i] for i in left} == {names[a]}
+        assert {authors[i] for i in right} == {names[b]}
+    assert len(set(groups(pairs))) == len(groups(pairs))
+    counts = Counter(authors).values()
+    same = sum(comb(n, size) * comb(max(n - size, 0), size) // 2 for n in counts)
+    cross = (sum(comb(n, size) for n in counts) ** 2 - sum(comb(n, size) ** 2 for n in counts)) // 2
+    assert pairs.same.sum() == min(wanted, same)
+    assert (~pairs.same).sum() == min(wanted, cross)
+
+
+def test_pairs_depend_on_seed_alone_and_spread_over_authors() -> None:
+    authors = [f"a{i % 10}" for i in range(200)]
+    first, again, other = (draw_pairs(authors, 5, 100, seed) for seed in (1, 1, 2))
+    assert groups(first) == groups(again) != groups(other)
+    assert Counter(first.left_author[first.same].tolist()) == dict.fromkeys(range(10), 10)
+    assert Counter(first.left_author[~first.same].tolist()) == dict.fromkeys(range(10), 10)
+
+
+def test_shares_are_even_up_to_the_limits() -> None:
+    assert even_shares([100, 1, 100], 11) == [5, 1, 5]
+    assert even_shares([0, 2], 50) == [0, 2]
+
+
+def made_pairs(left: list[int], right: list[int]) -> Pairs:
+    column = np.arange(len(left))[:, None]
+    return Pairs(column, column, np.array(left), np.array(right), wanted=len(left))
+
+
+def test_auc_and_means_by_hand() -> None:
+    # Same: 0.9, 0.5; cross: 0.6, 0.1, 0.5. Of six comparisons, four are won, one tied.
+    pairs = made_pairs([0, 1, 0, 1, 2], [0, 1, 1, 2, 0])
+    result = verify(pairs, np.array([0.9, 0.5, 0.6, 0.1, 0.5]), seed=1)
+    assert result.auc == pytest.approx(4.5 / 6)
+    assert result.ceiling == pytest.approx(0.7)
+    assert result.floor == pytest.approx(0.4)
+    assert (result.same_pairs, result.cross_pairs, result.authors) == (2, 3, 3)
+
+
+def test_equal_error_rate_by_hand() -> None:
+    # At a threshold of 0.5, one of four same-author pairs is rejected, and one of four
+    # cross-author pairs accepted.
+    same = np.array([1, 1, 1, 1, 0, 0, 0, 0], dtype=bool)
+    scores = np.array([0.9, 0.8, 0.7, 0.2, 0.6, 0.4, 0.3, 0.1])
+    assert equal_error_rate(same, scores) == pytest.approx(0.25)
+    assert equal_error_rate(same, np.where(same, 1.0, 0.0)) == 0
+
+
+def test_interval_is_wide_over_few_authors_and_holds_the_estimate() -> None:
+    rng = np.random.default_rng(3)
+    left = np.repeat(np.arange(30), 10)
+    right = np.where(np.arange(300) % 2, left, (left + 1 + np.arange(300) % 7) % 30)
+    scores = rng.normal(size=300) + (left == right)
+    pairs = made_pairs(left.tolist(), right.tolist())
+    result = verify(pairs, scores, seed=1, replicates=400)
+    assert result.auc_low is not None and result.auc is not None and result.auc_high is not None
+    assert result.auc_low < result.auc < result.auc_high
+    assert result == verify(pairs, scores, seed=1, replicates=400)
+
+
+def test_perfect_separation_has_an_interval_of_one_to_one() -> None:
+    pairs = made_pairs([0, 1, 2, 0, 1, 2], [0, 1, 2, 1, 2, 0])
+    result = verify(pairs, np.array([0.9, 0.9, 0.8, 0.1, 0.2, 0.3]), seed=1)
+    assert (result.auc_low, result.auc, result.auc_high) == (1, 1, 1)
+
+
+def test_what_cannot_be_estimated_is_none_with_a_reason() -> None:
+    one = verify(made_pairs([0, 0], [0, 0]), np.array([0.1, 0.2]), seed=1)
+    assert one.auc is None and one.eer is None and one.floor is None
+    assert one.reason == "no cross-author pairs of 1 documents a group"
+    two = verify(made_pairs([0, 0], [0, 1]), np.array([0.3, 0.2]), seed=1)
+    assert two.auc == 1 and two.auc_low is None
+    assert two.reason == "an interval needs at least 3 authors, not 2"
+
+
+class FirstDocument:
+    """Aggregates to the first document of a group."""
+
+    family = name = revision = "first"
+    max_length = 1
+
+    def aggregate(self, vectors: np.ndarray) -> np.ndarray:
+        return vectors[:, 0]
+
+
+def test_scores_are_cosines_and_never_nan() -> None:
+    vectors = np.array([[3, 4], [6, 8], [4, -3], [0, 0]], dtype=np.float32)
+    pairs = Pairs(
+        np.array([[0], [0], [0]]),
+        np.array([[1], [2], [3]]),
+        np.zeros(3, dtype=np.int64),
+        np.zeros(3, dtype=np.int64),
+        wanted=3,
+    )
+    scores = pair_scores(FirstDocument(), vectors, pairs)  # type: ignore[arg-type]
+    assert scores == pytest.approx([1, 0, 0])

@@ -1,0 +1,315 @@
+"""Weights: built or fetched, verified, recorded; every fault has its own line."""
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+import pytest
+import torch
+from huggingface_hub import constants
+from safetensors.torch import load_file, save_file
+
+from personalbench.encoders import hub, mini
+from personalbench.encoders.adapter import Adapted
+from personalbench.encoders.load import load_encoder
+from personalbench.encoders.luar import Luar
+from personalbench.encoders.weights import prepare_weights, read_verified
+from personalbench.errors import UserError
+from personalbench.params import WeightsParams
+from personalbench.storage import sha256_file
+
+TINY = Path(__file__).parent / "data" / "luar_tiny"
+REVISION = "f1db50251805ed69b43cf4f72ea2f0e231f36a1c"
+TOKENIZER = {
+    "version": "1.0",
+    "truncation": None,
+    "padding": None,
+    "added_tokens": [],
+    "normalizer": None,
+    "pre_tokenizer": {"type": "WhitespaceSplit"},
+    "post_processor": None,
+    "decoder": None,
+    "model": {"type": "WordLevel", "vocab": {"<unk>": 3, "a": 4, "b": 5}, "unk_token": "<unk>"},
+}
+
+
+class Hub(ThreadingHTTPServer):
+    """A hub with one repository at one revision.
+
+    Attributes:
+        files: What it serves.
+        announced: The hash that it gives for a file, where that is not the right one.
+        broken: Files whose first transfer breaks off half-way.
+        ranges: ``Range`` headers that it got.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.files = {
+            "config.json": (TINY / "config.json").read_bytes(),
+            "model.safetensors": (TINY / "model.safetensors").read_bytes(),
+            "tokenizer.json": json.dumps(TOKENIZER).encode(),
+        }
+        self.announced: dict[str, str] = {}
+        self.broken: set[str] = set()
+        self.ranges: list[str] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+def git_hash(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Hub
+
+    def do_HEAD(self) -> None:
+        self._answer(body=False)
+
+    def do_GET(self) -> None:
+        self._answer(body=True)
+
+    def _answer(self, body: bool) -> None:
+        prefix = f"/rrivera1849/LUAR-MUD/resolve/{REVISION}/"
+        name = self.path.removeprefix(prefix)
+        if not self.path.startswith(prefix) or name not in self.server.files:
+            self.send_response(404)
+            self.send_header("X-Error-Code", "EntryNotFound")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        content = self.server.files[name]
+        start = 0
+        if wanted := self.headers.get("Range"):
+            self.server.ranges.append(wanted)
+            start = int(re.fullmatch(r"bytes=(\d+)-.*", wanted)[1])
+        self.send_response(206 if wanted else 200)
+        right = hashlib.sha256(content).hexdigest() if "safe" in name else git_hash(content)
+        self.send_header("ETag", f'"{self.server.announced.get(name, right)}"')
+        self.send_header("X-Repo-Commit", REVISION)
+        self.send_header("Content-Length", str(len(content) - start))
+        if wanted:
+            self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
+        self.end_headers()
+        if not body:
+            return
+        if name in self.server.broken:
+            self.server.broken.remove(name)
+            self.wfile.write(content[: len(content) // 2])
+            self.wfile.flush()
+            self.close_connection = True
+            self.connection.close()
+            return
+        self.wfile.write(content[start:])
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def loopback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A loopback hub, and an empty cache."""
+    server = Hub()
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    monkeypatch.setattr(constants, "ENDPOINT", server.url)
+    monkeypatch.setattr(
+        constants,
+        "HUGGINGFACE_CO_URL_TEMPLATE",
+        server.url + "/{repo_id}/resolve/{revision}/{filename}",
+    )
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+MUD = WeightsParams(encoder="luar-mud", max_length=100)
+
+
+def test_fetches_verifies_and_records(loopback: Hub, tmp_path: Path) -> None:
+    made = prepare_weights(MUD, tmp_path / "encoder")
+    assert (made.encoder, made.revision) == ("luar-mud", REVISION)
+    assert {file.name: (file.sha256, file.checked) for file in made.files} == {
+        name: (hashlib.sha256(content).hexdigest(), "hub")
+        for name, content in loopback.files.items()
+    }
+    assert read_verified(tmp_path / "encoder") == made
+    encoder = load_encoder("luar-mud", tmp_path / "encoder", 100)
+    assert encoder.revision == REVISION
+    assert encoder.document_vectors(["a b", "b"]).shape == (2, 48)
+
+
+def test_resumes_a_broken_transfer(
+    loopback: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 1000)
+    loopback.broken.add("model.safetensors")
+    prepare_weights(MUD, tmp_path / "encoder")
+    half = len(loopback.files["model.safetensors"]) // 2
+    assert loopback.ranges == [f"bytes={half // 1000 * 1000}-"]
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
+def test_refuses_a_wrong_byte(loopback: Hub, tmp_path: Path, name: str) -> None:
+    content = loopback.files[name]
+    loopback.announced[name] = (
+        hashlib.sha256(content).hexdigest() if "safe" in name else git_hash(content)
+    )
+    loopback.files[name] = content[:-1] + bytes([content[-1] ^ 1])
+    with pytest.raises(UserError, match=f"{name}: not the bytes that the hub announced"):
+        prepare_weights(MUD, tmp_path / "encoder")
+    assert not (tmp_path / "encoder").exists()
+
+
+def test_names_a_file_that_the_hub_lacks(loopback: Hub, tmp_path: Path) -> None:
+    del loopback.files["tokenizer.json"]
+    with pytest.raises(UserError, match=r"tokenizer\.json: the hub has no such file"):
+        prepare_weights(MUD, tmp_path / "encoder")
+
+
+def test_without_network_says_so_unless_everything_is_cached(
+    loopback: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(UserError, match="cannot be reached and is not in the cache"):
+        prepare_weights(MUD, tmp_path / "encoder")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    online = prepare_weights(MUD, tmp_path / "encoder")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert prepare_weights(MUD, tmp_path / "again") == online
+
+
+def test_refuses_another_function(loopback: Hub, tmp_path: Path) -> None:
+    settings = json.loads(loopback.files["config.json"]) | {"use_memory_efficient_attention": True}
+    loopback.files["config.json"] = json.dumps(settings).encode()
+    with pytest.raises(UserError, match="use_memory_efficient_attention"):
+        prepare_weights(MUD, tmp_path / "encoder")
+
+
+def test_refuses_other_shapes(loopback: Hub, tmp_path: Path) -> None:
+    settings = json.loads(loopback.files["config.json"]) | {"embedding_size": 31}
+    loopback.files["config.json"] = json.dumps(settings).encode()
+    with pytest.raises(UserError, match=r"linear\.\w+ has shape"):
+        prepare_weights(MUD, tmp_path / "encoder")
+
+
+def local_folder(folder: Path) -> Path:
+    folder.mkdir()
+    for name in ("config.json", "model.safetensors"):
+        shutil.copy(TINY / name, folder / name)
+    (folder / "tokenizer.json").write_text(json.dumps(TOKENIZER))
+    return folder
+
+
+def test_takes_files_from_a_local_folder(tmp_path: Path) -> None:
+    params = WeightsParams(encoder="luar-crud", folder=str(local_folder(tmp_path / "mine")))
+    made = prepare_weights(params, tmp_path / "encoder")
+    assert {file.checked for file in made.files} == {"local"}
+    assert re.fullmatch("[0-9a-f]{64}", made.revision)
+    (tmp_path / "mine" / "tokenizer.json").unlink()
+    with pytest.raises(UserError, match=r"tokenizer\.json: no such file; weights\.folder"):
+        prepare_weights(params, tmp_path / "encoder")
+
+
+def test_compares_with_the_pin(tmp_path: Path) -> None:
+    folder = local_folder(tmp_path / "mine")
+    params = WeightsParams(encoder="luar-mud", folder=str(folder))
+    path = folder / "config.json"
+    pinned = hub.PinnedFile(name=path.name, size=path.stat().st_size, sha256=sha256_file(path))
+    pin = hub.Pin(repository="some/where", revision=REVISION, files=(pinned,))
+    (tmp_path / "out").mkdir()
+    made = hub.fetch(params, tmp_path / "out", pin)
+    assert (made.revision, made.files[0].checked) == (REVISION, "pin")
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + b"\n")
+    with pytest.raises(UserError, match=r"config\.json: sha256 \w+, not the pinned"):
+        hub.fetch(params, tmp_path / "out", pin)
+    path.write_bytes(content + b" ")
+    with pytest.raises(UserError, match=r"config\.json: \d+ bytes, not the pinned"):
+        hub.fetch(params, tmp_path / "out", pin)
+
+
+def test_asks_for_a_revision_that_is_not_pinned(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"weights\.revision: luar-crud has no pinned revision"):
+        prepare_weights(WeightsParams(encoder="luar-crud"), tmp_path / "encoder")
+
+
+def test_every_load_verifies(tmp_path: Path) -> None:
+    params = WeightsParams(encoder="luar-mud", folder=str(local_folder(tmp_path / "mine")))
+    encoder = tmp_path / "encoder"
+    with pytest.raises(UserError, match=r"weights\.json: no such file; run `personalbench weights"):
+        load_encoder("luar-mud", encoder, 100)
+    prepare_weights(params, encoder)
+    with pytest.raises(UserError, match="holds luar-mud, not luar-mini"):
+        load_encoder("luar-mini", encoder, 100)
+    (encoder / "tokenizer.json").write_text(json.dumps(TOKENIZER) + "\n")
+    with pytest.raises(UserError, match=r"tokenizer\.json: changed since it was verified"):
+        load_encoder("luar-mud", encoder, 100)
+    (encoder / "tokenizer.json").unlink()
+    with pytest.raises(UserError, match=r"tokenizer\.json: no such file"):
+        load_encoder("luar-mud", encoder, 100)
+
+
+def test_builds_luar_mini_the_same_every_time(tmp_path: Path) -> None:
+    first, second = (prepare_weights(WeightsParams(), tmp_path / name) for name in "ab")
+    assert first == second
+    encoder = load_encoder("luar-mini", tmp_path / "a", 512)
+    vectors = encoder.document_vectors(["I went home.", "i went home"])
+    assert vectors.shape == (2, 384)
+    assert encoder.aggregate(vectors[None]).shape == (1, 512)
+    assert not np.allclose(vectors[0], vectors[1])
+
+
+def test_refuses_a_backbone_that_is_not_the_pinned_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(mini.PINNED, "tokenizer.json", "0" * 64)
+    with pytest.raises(UserError, match=r"tokenizer\.json: not the pinned file; reinstall"):
+        prepare_weights(WeightsParams(), tmp_path / "encoder")
+    monkeypatch.setattr(mini, "PACKAGE", "gt_no_such_package")
+    with pytest.raises(UserError, match="gt_no_such_package: not installed"):
+        prepare_weights(WeightsParams(), tmp_path / "encoder")
+
+
+def test_merged_weights_compute_what_was_trained(tmp_path: Path) -> None:
+    folder = mini.backbone_folder()
+    trained = Adapted(mini.untrained(folder, seed=3), rank=4, seed=3)
+    generator = torch.Generator().manual_seed(5)
+    for parameter in trained.parameters():
+        if parameter.requires_grad:
+            parameter.data += 0.05 * torch.randn(parameter.shape, generator=generator)
+    trained.markers.weight.data[0] = 0  # every other token's: never trained
+    save_file(trained.adapter(), tmp_path / "adapter.safetensors")
+    assert sum("lora_b" in name for name in trained.adapter()) == 36
+    mini.build(tmp_path / "adapter.safetensors", tmp_path)
+    ids = torch.tensor([[101, 2, 7632, 4, 3, 2088, 102, 0]])
+    mask = (ids != 0).long()
+    positions = torch.arange(8)[None]
+    with torch.no_grad():
+        expected = trained.document_vectors(ids, mask, positions)
+        found = Luar.load(tmp_path).document_vectors(ids, mask)
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+    restored = Adapted(mini.untrained(folder, seed=3), rank=4, seed=4)
+    restored.load_adapter(load_file(tmp_path / "adapter.safetensors"))
+    torch.testing.assert_close(restored.document_vectors(ids, mask, positions), expected)
+
+
+def test_markers_stand_for_capitals_and_breaks() -> None:
+    tokenizer = mini.tokenizer(mini.backbone_folder())
+    found = [t.strip() for t in tokenizer.encode('I "Like" NASA.\n\nok  go McDonald').tokens]
+    first, several, gap = mini.CAPITAL, mini.CAPITALS, mini.BREAK
+    assert found == (
+        f'[CLS] {first} i " {first} like " {several} nasa . {gap} ok {gap} go '
+        f"{first} mcdonald [SEP]"
+    ).split(" ")
