@@ -18,7 +18,7 @@ from personalbench.corpus.reading import Note, Parsed, RawDocument
 from personalbench.errors import UserError
 
 _FILE_NAME = re.compile(
-    r"(?P<id>\d+)\.(?P<gender>[^.]+)\.(?P<age>\d+)\.(?P<industry>[^.]+)\.(?P<sign>[^.]+)\.xml"
+    r"(\d+)\.(?P<gender>[^.]+)\.(?P<age>\d+)\.(?P<industry>[^.]+)\.(?P<sign>[^.]+)\.xml"
 )
 _LAYOUT = re.compile(r"(</?Blog>|</?post>|<date>[^<\n]*</date>)")
 _PART_BYTES = 1 << 22
@@ -110,7 +110,7 @@ class _Post:
 def _parse_file(file: BlogFile, parsed: Parsed) -> None:
     blogger = _FILE_NAME.fullmatch(file.name)
     assert blogger is not None  # parts() gives no other names
-    author = blogger["id"]
+    author = blogger[1]
     parsed.attributes[author] = blogger.groupdict()
     text, repaired = _decode(file.data)
     if repaired:

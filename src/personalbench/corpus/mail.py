@@ -42,7 +42,7 @@ def read_mbox(path: Path) -> Iterator[Mail]:
     """Read a mailbox, message by message."""
     box = mailbox.mbox(path, create=False)
     try:
-        for key in box.keys():
+        for key in box.iterkeys():
             yield _read(message_from_bytes(box.get_bytes(key), policy=policy.default))
     finally:
         box.close()

@@ -1,4 +1,4 @@
-"""The readers by name."""
+"""The readers by name, and by what a source looks like."""
 
 from pathlib import Path
 
@@ -9,6 +9,25 @@ from personalbench.corpus.sotu import SotuReader
 from personalbench.corpus.table import TableReader
 from personalbench.errors import UserError
 from personalbench.params import CorpusParams
+
+
+def describe_source(source: str, params: CorpusParams) -> CorpusParams:
+    """Return parameters that read ``source``: ``sotu``, a file or a folder.
+
+    Raises:
+        UserError: There is no such file or folder.
+    """
+    path = Path(source)
+    if source == "sotu":
+        return params.model_copy(update={"reader": "sotu", "path": None})
+    if not path.exists():
+        raise UserError(f"{source}: no such file or folder, and not `sotu`")
+    if path.is_dir():
+        persons = (path / "authors").is_dir() or (path / "profile").is_dir()
+        reader = "folder" if persons else "blogs"
+    else:
+        reader = "blogs" if path.suffix.lower() == ".zip" else "table"
+    return params.model_copy(update={"reader": reader, "path": source})
 
 
 def make_reader(params: CorpusParams) -> Reader:

@@ -105,7 +105,7 @@ class TableReader:
             raise UserError(f"{self.path}: a table's name ends in .jsonl, .csv or .parquet")
         if not self.path.is_file():
             raise UserError(f"{self.path}: no such file (corpus.path)")
-        position = "the first row"
+        position = "its start"
         try:
             for position, values in formats[suffix]():
                 yield position, values
@@ -135,7 +135,7 @@ class TableReader:
                         )
                     yield f"line {reader.line_num}", values
             except csv.Error as error:
-                raise UserError(f"{self.path}, line {reader.line_num}: {error}") from None
+                raise UserError(f"{self.path}, after line {reader.line_num}: {error}") from None
 
     def _parquet(self) -> Iterator[tuple[str, dict[str, Any]]]:
         from pyarrow import ArrowException, parquet  # type: ignore[import-untyped]
