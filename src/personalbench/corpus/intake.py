@@ -3,18 +3,16 @@
 import multiprocessing
 import os
 import tempfile
-from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from personalbench.corpus.document import Document, Split
-from personalbench.corpus.reading import Note, RawDocument, Reader
+from personalbench.corpus.reading import Note, Reader
 from personalbench.errors import UserError
 from personalbench.text.duplicates import (
     NearDuplicateIndex,
@@ -26,16 +24,13 @@ from personalbench.text.duplicates import (
 from personalbench.text.tokenise import words
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A document without its text.
 
     Attributes:
-        number: Position in the order of reading, by which the text is found again.
         key: Equal for exact duplicates; see :func:`personalbench.text.duplicates.exact_key`.
     """
 
-    number: int
     id: str
     author: str
     source: str
@@ -48,12 +43,11 @@ class Entry:
 class _Batch(NamedTuple):
     """The documents of a part that have words, and what selection needs to know of them."""
 
-    documents: list[RawDocument]
+    entries: list[Entry]
+    texts: list[bytes]
+    shingles: Shingles
     notes: list[Note]
     attributes: dict[str, dict[str, str]]
-    words: list[int]
-    keys: list[bytes]
-    shingles: Shingles
 
 
 class Intake:
@@ -86,9 +80,6 @@ class Intake:
         for batch in _in_order(partial(_prepare, reader), reader.parts()):
             self._add(batch)
         self.entries.sort(key=lambda entry: entry.id)
-        for first, second in zip(self.entries, self.entries[1:], strict=False):
-            if first.id == second.id:
-                raise UserError(f"{first.id}: two documents have this id; ids must be unique")
 
     def __enter__(self) -> Self:
         return self
@@ -108,7 +99,7 @@ class Intake:
             author=entry.author,
             source=entry.source,
             split=split,
-            text=self._texts[entry.number],
+            text=self._texts[entry.id],
             words=entry.words,
             date=entry.date,
         )
@@ -116,46 +107,49 @@ class Intake:
     def near_duplicates(self, threshold: float) -> list[list[Entry]]:
         """Cluster the near duplicates; of exact duplicates only one takes part."""
         suspects = [self._distinct[position] for position in self._index.suspects()]
-        texts = shingles(words(self._texts[entry.number]) for entry in suspects)
+        texts = shingles(words(self._texts[entry.id]) for entry in suspects)
         clusters = near_duplicate_clusters(texts, threshold)
         return [[suspects[position] for position in cluster] for cluster in clusters]
 
     def _add(self, batch: _Batch) -> None:
+        self.entries += batch.entries
         self.notes += batch.notes
         self.attributes.update(batch.attributes)
         is_new = []
-        for document, count, key in zip(batch.documents, batch.words, batch.keys, strict=True):
-            entry = Entry(
-                self._texts.append(document.text),
-                document.id,
-                document.author,
-                document.source,
-                document.split,
-                count,
-                document.date,
-                key,
-            )
-            self.entries.append(entry)
-            is_new.append(key not in self._keys)
+        for entry, text in zip(batch.entries, batch.texts, strict=True):
+            if entry.id in self._texts:
+                raise UserError(f"{entry.id}: two documents have this id; ids must be unique")
+            self._texts[entry.id] = text
+            is_new.append(entry.key not in self._keys)
             if is_new[-1]:
-                self._keys.add(key)
+                self._keys.add(entry.key)
                 self._distinct.append(entry)
         self._index.add(batch.shingles.only(is_new))
 
 
 def _prepare(reader: Reader, part: Any) -> _Batch:
+    """Parse a part and compute what is needed of its texts; this is most of the work."""
     parsed = reader.parse(part)
-    tokenised = [(document, words(document.text)) for document in parsed.documents]
-    documents = [document for document, tokens in tokenised if tokens]
-    tokens = [tokens for _, tokens in tokenised if tokens]
-    return _Batch(
-        documents,
-        parsed.notes + [Note("no_words", doc.id) for doc, tokens in tokenised if not tokens],
-        parsed.attributes,
-        [len(text) for text in tokens],
-        [exact_key(document.text) for document in documents],
-        shingles(tokens),
-    )
+    entries, texts, tokenised, notes = [], [], [], list(parsed.notes)
+    for document in parsed.documents:
+        tokens = words(document.text)
+        if not tokens:
+            notes.append(Note("no_words", document.id))
+            continue
+        tokenised.append(tokens)
+        texts.append(document.text.encode())
+        entries.append(
+            Entry(
+                document.id,
+                document.author,
+                document.source,
+                document.split,
+                len(tokens),
+                document.date,
+                exact_key(document.text),
+            )
+        )
+    return _Batch(entries, texts, shingles(tokenised), notes, parsed.attributes)
 
 
 def _in_order(work: Callable[[Any], _Batch], parts: Iterable[Any]) -> Iterator[_Batch]:
@@ -178,20 +172,25 @@ def _in_order(work: Callable[[Any], _Batch], parts: Iterable[Any]) -> Iterator[_
 
 
 class _TextFile:
-    """Texts by number, in an unnamed temporary file."""
+    """Texts by id, in an unnamed temporary file."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the intake)
-        self._offsets = array("Q", [0])
+        self._places: dict[str, tuple[int, int]] = {}
+        self._end = 0
 
-    def append(self, text: str) -> int:
-        self._offsets.append(self._offsets[-1] + self._file.write(text.encode()))
-        return len(self._offsets) - 2
+    def __contains__(self, id: str) -> bool:
+        return id in self._places
 
-    def __getitem__(self, number: int) -> str:
-        start, end = self._offsets[number : number + 2]
+    def __setitem__(self, id: str, text: bytes) -> None:
+        self._file.write(text)
+        self._places[id] = self._end, len(text)
+        self._end += len(text)
+
+    def __getitem__(self, id: str) -> str:
+        start, length = self._places[id]
         self._file.seek(start)
-        return self._file.read(end - start).decode()
+        return self._file.read(length).decode()
 
     def close(self) -> None:
         self._file.close()

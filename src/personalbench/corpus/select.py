@@ -159,14 +159,14 @@ def _drop_duplicates(
     Where documents come with a split, the first of each side stays: which of them is out
     of place is for the user to say, and the data-quality check stops at it.
     """
-    position = {entry.number: index for index, entry in enumerate(entries)}
+    position = {entry.id: index for index, entry in enumerate(entries)}
     clusters = Clusters(len(entries))
     first_of_key: dict[bytes, int] = {}
     for index, entry in enumerate(entries):
         clusters.join(first_of_key.setdefault(entry.key, index), index)
     for cluster in near:
         for entry in cluster[1:]:
-            clusters.join(position[cluster[0].number], position[entry.number])
+            clusters.join(position[cluster[0].id], position[entry.id])
 
     gone: set[int] = set()
     for group in clusters.groups():

@@ -23,6 +23,7 @@ _SEED = 0
 
 _SHINGLE = 3
 _BATCH = 1000  # texts tokenised at a time, which bounds the memory
+_KEPT_WORDS = 300_000
 _MULTIPLIERS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
 
 
@@ -53,17 +54,21 @@ class Shingles(NamedTuple):
 
 
 class _WordHashes(dict[str, int]):
-    """64-bit hashes of words, the same in every process."""
+    """64-bit hashes of words, the same in every process; keeps those of recent texts."""
 
     def __missing__(self, word: str) -> int:
+        if len(self) >= _KEPT_WORDS:
+            self.clear()
         value = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "little")
         self[word] = value
         return value
 
 
+_WORD_HASHES = _WordHashes()
+
+
 def shingles(texts: Iterable[Sequence[str]]) -> Shingles:
     """Hash the shingles of tokenised texts; a shorter text is one shingle, an empty one none."""
-    word_hash = _WordHashes().__getitem__
     hashes: list[NDArray[np.uint64]] = [np.zeros(0, np.uint64)]
     lengths: list[int] = []
     unread = iter(texts)
@@ -72,7 +77,7 @@ def shingles(texts: Iterable[Sequence[str]]) -> Shingles:
             [*text, *[""] * (_SHINGLE - len(text))] if 0 < len(text) < _SHINGLE else text
             for text in batch
         ]
-        tokens = np.fromiter(map(word_hash, chain.from_iterable(padded)), np.uint64)
+        tokens = np.fromiter(map(_WORD_HASHES.__getitem__, chain.from_iterable(padded)), np.uint64)
         sizes = np.array([len(text) for text in padded])
         hashes.append(_hash_windows(tokens, sizes))
         lengths += np.maximum(sizes - _SHINGLE + 1, 0).tolist()
