@@ -166,8 +166,9 @@ def bundle(**changes) -> BundleFacts:
         prompt="Write about a bicycle that changed hands.",
         source_text=source,
     )
+    cases = [case.model_copy(update={"id": f"case_000{n}"}) for n in range(1, 6)]
     fields = {"author": "ada", "profile": ["ada/p1", "ada/p2"], "reference": ["ada/r1"],
-              "cases": [case.model_copy(update={"id": f"case_000{n}"}) for n in range(1, 6)]}  # fmt: skip
+              "cases": cases}  # fmt: skip
     return BundleFacts(**(fields | changes))
 
 

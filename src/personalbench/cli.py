@@ -117,3 +117,33 @@ def calibrate(documents: Path, output: Path, authors: int, group_size: int) -> N
     made = make(encoder, iterate_records(documents, Document), authors, group_size, params.seed)
     made.save(output)
     click.echo(f"{output}: {authors} authors, {group_size} documents each, {encoder.name}")
+
+
+@click.argument("source")
+@click.option("--min-profile", type=click.IntRange(1), help="Fewest profile documents.")
+@click.option("--min-reference", type=click.IntRange(1), help="Fewest reference documents.")
+@click.option("--min-mean-words", type=click.IntRange(1), help="Fewest words on average.")
+@click.option("--json", "as_json", is_flag=True, help="Everything, with all ids, as JSON.")
+def inspect(source: str, as_json: bool, **thresholds: int | None) -> None:
+    """Show what is in SOURCE before anything runs.
+
+    SOURCE is a file, a folder, or `sotu` for the embedded default. Thresholds that are
+    not given are those of params.yaml in this folder, if there is one.
+    """
+    import json
+    import sys
+    from pathlib import Path
+
+    from personalbench.corpus.inspection import inspect_source
+    from personalbench.params import CorpusParams, load_params
+
+    params, seed = CorpusParams(), 0
+    if Path("params.yaml").exists():
+        params, seed = load_params().corpus, load_params().seed
+    given = {name: value for name, value in thresholds.items() if value is not None}
+    inspection = inspect_source(source, params.model_copy(update=given), seed)
+    if as_json:
+        click.echo(json.dumps(inspection.model_dump(mode="json"), allow_nan=False, indent=2))
+    else:  # names may hold characters that the console does not have
+        encoding = sys.stdout.encoding
+        click.echo(inspection.text().encode(encoding, "backslashreplace").decode(encoding))

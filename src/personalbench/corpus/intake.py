@@ -1,8 +1,13 @@
 """Reading a whole source once: what selection needs stays in memory, the texts on disk."""
 
+import multiprocessing
+import os
 import tempfile
-from array import array
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from functools import partial
+from itertools import chain, islice
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -19,16 +24,13 @@ from personalbench.text.duplicates import (
 from personalbench.text.tokenise import words
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A document without its text.
 
     Attributes:
-        number: Position in the order of reading, by which the text is found again.
         key: Equal for exact duplicates; see :func:`personalbench.text.duplicates.exact_key`.
     """
 
-    number: int
     id: str
     author: str
     source: str
@@ -39,10 +41,13 @@ class Entry:
 
 
 class _Batch(NamedTuple):
-    documents: list[Document]
-    notes: list[Note]
-    keys: list[bytes]
+    """The documents of a part that have words, and what selection needs to know of them."""
+
+    entries: list[Entry]
+    texts: list[bytes]
     shingles: Shingles
+    notes: list[Note]
+    attributes: dict[str, dict[str, str]]
 
 
 class Intake:
@@ -50,11 +55,13 @@ class Intake:
 
     Attributes:
         entries: The documents in the order of their ids.
-        notes: What the reader left out, repaired or noticed.
+        notes: What was left out on reading, repaired or noticed.
+        attributes: What the source says about an author, by author.
     """
 
     entries: list[Entry]
     notes: list[Note]
+    attributes: dict[str, dict[str, str]]
 
     def __init__(self, reader: Reader) -> None:
         """Read the source.
@@ -64,15 +71,15 @@ class Intake:
                 documents have one id.
         """
         self._texts = _TextFile()
+        self._keys: set[bytes] = set()
+        self._distinct: list[Entry] = []
         self._index = NearDuplicateIndex()
         self.entries = []
         self.notes = []
-        for part in reader.parts():
-            self._add(_prepare(reader, part))
+        self.attributes = {}
+        for batch in _in_order(partial(_prepare, reader), reader.parts()):
+            self._add(batch)
         self.entries.sort(key=lambda entry: entry.id)
-        for first, second in zip(self.entries, self.entries[1:], strict=False):
-            if first.id == second.id:
-                raise UserError(f"{first.id}: two documents have this id; ids must be unique")
 
     def __enter__(self) -> Self:
         return self
@@ -92,67 +99,98 @@ class Intake:
             author=entry.author,
             source=entry.source,
             split=split,
-            text=self._texts[entry.number],
+            text=self._texts[entry.id],
             words=entry.words,
             date=entry.date,
         )
 
     def near_duplicates(self, threshold: float) -> list[list[Entry]]:
-        """Cluster the near duplicates; of exact duplicates only the first takes part."""
-        by_number = {entry.number: entry for entry in self.entries}
-        first_of_key: dict[bytes, Entry] = {}
-        for number in self._index.suspects():
-            entry = by_number[number]
-            first_of_key.setdefault(entry.key, entry)
-        suspects = list(first_of_key.values())
-        texts = shingles([words(self._texts[entry.number]) for entry in suspects])
+        """Cluster the near duplicates; of exact duplicates only one takes part."""
+        suspects = [self._distinct[position] for position in self._index.suspects()]
+        texts = shingles(words(self._texts[entry.id]) for entry in suspects)
         clusters = near_duplicate_clusters(texts, threshold)
         return [[suspects[position] for position in cluster] for cluster in clusters]
 
     def _add(self, batch: _Batch) -> None:
+        self.entries += batch.entries
         self.notes += batch.notes
-        self._index.add(batch.shingles)
-        for document, key in zip(batch.documents, batch.keys, strict=True):
-            number = self._texts.append(document.text)
-            self.entries.append(
-                Entry(
-                    number,
-                    document.id,
-                    document.author,
-                    document.source,
-                    document.split,
-                    document.words,
-                    document.date,
-                    key,
-                )
-            )
+        self.attributes.update(batch.attributes)
+        is_new = []
+        for entry, text in zip(batch.entries, batch.texts, strict=True):
+            if entry.id in self._texts:
+                raise UserError(f"{entry.id}: two documents have this id; ids must be unique")
+            self._texts[entry.id] = text
+            is_new.append(entry.key not in self._keys)
+            if is_new[-1]:
+                self._keys.add(entry.key)
+                self._distinct.append(entry)
+        self._index.add(batch.shingles.only(is_new))
 
 
 def _prepare(reader: Reader, part: Any) -> _Batch:
-    documents, notes = reader.parse(part)
-    return _Batch(
-        documents,
-        notes,
-        [exact_key(document.text) for document in documents],
-        shingles([words(document.text) for document in documents]),
-    )
+    """Parse a part and compute what is needed of its texts; this is most of the work."""
+    parsed = reader.parse(part)
+    entries, texts, tokenised, notes = [], [], [], list(parsed.notes)
+    for document in parsed.documents:
+        tokens = words(document.text)
+        if not tokens:
+            notes.append(Note("no_words", document.id))
+            continue
+        tokenised.append(tokens)
+        texts.append(document.text.encode())
+        entries.append(
+            Entry(
+                document.id,
+                document.author,
+                document.source,
+                document.split,
+                len(tokens),
+                document.date,
+                exact_key(document.text),
+            )
+        )
+    return _Batch(entries, texts, shingles(tokenised), notes, parsed.attributes)
+
+
+def _in_order(work: Callable[[Any], _Batch], parts: Iterable[Any]) -> Iterator[_Batch]:
+    """Work on the parts on all cores, with few of them in memory, and keep their order."""
+    parts = iter(parts)
+    ahead = list(islice(parts, 2))
+    if len(ahead) < 2:
+        yield from map(work, ahead)
+        return
+    workers = os.cpu_count() or 1
+    # Started afresh, not forked: the caller may have threads.
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        running: deque[Future[_Batch]] = deque()
+        for part in chain(ahead, parts):
+            running.append(pool.submit(work, part))
+            if len(running) > 2 * workers:
+                yield running.popleft().result()
+        while running:
+            yield running.popleft().result()
 
 
 class _TextFile:
-    """Texts by number, in an unnamed temporary file."""
+    """Texts by id, in an unnamed temporary file."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the intake)
-        self._offsets = array("Q", [0])
+        self._places: dict[str, tuple[int, int]] = {}
+        self._end = 0
 
-    def append(self, text: str) -> int:
-        self._offsets.append(self._offsets[-1] + self._file.write(text.encode()))
-        return len(self._offsets) - 2
+    def __contains__(self, id: str) -> bool:
+        return id in self._places
 
-    def __getitem__(self, number: int) -> str:
-        start, end = self._offsets[number : number + 2]
+    def __setitem__(self, id: str, text: bytes) -> None:
+        self._file.write(text)
+        self._places[id] = self._end, len(text)
+        self._end += len(text)
+
+    def __getitem__(self, id: str) -> str:
+        start, length = self._places[id]
         self._file.seek(start)
-        return self._file.read(end - start).decode()
+        return self._file.read(length).decode()
 
     def close(self) -> None:
         self._file.close()

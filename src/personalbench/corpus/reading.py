@@ -5,11 +5,25 @@ and parses one part into documents, which is not and may happen in another proce
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from personalbench.corpus.document import Document, Split
-from personalbench.text.normalise import normalise
-from personalbench.text.tokenise import words
+from personalbench.corpus.document import Split
+
+
+class RawDocument(NamedTuple):
+    """A document as a reader gives it: its text is normalised, its words are not counted.
+
+    The fields are those of :class:`personalbench.corpus.document.Document`; ``split`` is
+    None unless the source itself says on which side a document is.
+    """
+
+    id: str
+    author: str
+    source: str
+    text: str
+    date: str | None = None
+    split: Split | None = None
 
 
 class Note(NamedTuple):
@@ -24,11 +38,19 @@ class Note(NamedTuple):
     where: str
 
 
-class Parsed(NamedTuple):
-    """What one part of a source holds."""
+@dataclass(frozen=True)
+class Parsed:
+    """What one part of a source holds.
 
-    documents: list[Document]
-    notes: list[Note]
+    Attributes:
+        documents: In the order of the source.
+        notes: What was left out, repaired or noticed.
+        attributes: What the source says about an author, by author.
+    """
+
+    documents: list[RawDocument] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    attributes: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 class Reader(Protocol):
@@ -56,19 +78,3 @@ class Reader(Protocol):
         Raises:
             UserError: The part is malformed in a way that a user has to mend.
         """
-
-
-def make_document(
-    *, id: str, author: str, source: str, text: str, date: str | None, split: Split | None = None
-) -> Document:
-    """Make a document of a text as it was found: normalised, its words counted."""
-    text = normalise(text)
-    return Document(
-        id=id,
-        author=author,
-        source=source,
-        split=split,
-        text=text,
-        words=len(words(text)),
-        date=date,
-    )

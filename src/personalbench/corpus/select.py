@@ -39,6 +39,7 @@ class AuthorRow(_Record):
 
     Attributes:
         unmet: Why the author is left out, or None.
+        attributes: What the source says about the author (age, gender, ...).
     """
 
     author: str
@@ -47,6 +48,7 @@ class AuthorRow(_Record):
     words: int
     mean_words: float
     unmet: str | None
+    attributes: dict[str, str]
 
 
 class CorpusReport(_Record):
@@ -100,15 +102,18 @@ def select(reader: Reader, params: CorpusParams, seed: int) -> tuple[list[Docume
         rows = []
         for author, entries in sorted(_by_author(unique).items()):
             sides = _split(entries, reader.alternating, seed)
-            row = _judge(author, sides, params)
+            row = _judge(author, sides, params, intake.attributes.get(author, {}))
             rows.append(row)
             if row.unmet:
                 dropped["author_below_minimum"] += entries
                 continue
             for side, quota in quotas(params.max_documents).items():
-                order = sorted(sides[side], key=lambda entry: _draw(entry, seed, "keep"))
-                kept += [(entry, side) for entry in order[:quota]]
-                dropped["over_max_documents"] += order[quota:] if quota else []
+                chosen = sides[side]
+                if quota is not None and len(chosen) > quota:
+                    order = sorted(chosen, key=lambda entry: _draw(entry, seed, "keep"))
+                    chosen = order[:quota]
+                    dropped["over_max_documents"] += order[quota:]
+                kept += [(entry, side) for entry in chosen]
         kept.sort(key=lambda pair: (pair[0].author, pair[0].id))
         documents = [intake.document(entry, side) for entry, side in kept]
         notes = _places(intake.notes)
@@ -154,14 +159,14 @@ def _drop_duplicates(
     Where documents come with a split, the first of each side stays: which of them is out
     of place is for the user to say, and the data-quality check stops at it.
     """
-    position = {entry.number: index for index, entry in enumerate(entries)}
+    position = {entry.id: index for index, entry in enumerate(entries)}
     clusters = Clusters(len(entries))
     first_of_key: dict[bytes, int] = {}
     for index, entry in enumerate(entries):
         clusters.join(first_of_key.setdefault(entry.key, index), index)
     for cluster in near:
         for entry in cluster[1:]:
-            clusters.join(position[cluster[0].number], position[entry.number])
+            clusters.join(position[cluster[0].id], position[entry.id])
 
     gone: set[int] = set()
     for group in clusters.groups():
@@ -223,7 +228,12 @@ def _draw(entry: Entry, seed: int, purpose: str) -> tuple[int, str]:
     return derive(seed, "corpus", purpose, entry.author, name), name
 
 
-def _judge(author: str, sides: dict[Split, list[Entry]], params: CorpusParams) -> AuthorRow:
+def _judge(
+    author: str,
+    sides: dict[Split, list[Entry]],
+    params: CorpusParams,
+    attributes: dict[str, str],
+) -> AuthorRow:
     """Apply the author rule; every bound is inclusive."""
     profile, reference = len(sides["profile"]), len(sides["reference"])
     total = sum(entry.words for side in sides.values() for entry in side)
@@ -242,6 +252,7 @@ def _judge(author: str, sides: dict[Split, list[Entry]], params: CorpusParams) -
         words=total,
         mean_words=total / (profile + reference),
         unmet=", ".join(unmet) or None,
+        attributes=attributes,
     )
 
 
@@ -275,8 +286,7 @@ def _totals(documents: Sequence[Entry] | Sequence[Document]) -> Totals:
 def _content_hash(documents: Iterable[Document]) -> str:
     digest = hashlib.sha256()
     for document in documents:
-        fields = (document.author, document.id, str(document.split), document.source, document.text)
-        for field in fields:
-            data = field.encode()
-            digest.update(len(data).to_bytes(8, "big") + data)
+        # Normalised texts hold no control but the line feed.
+        fields = (document.author, document.id, document.split, document.source, document.text)
+        digest.update(("\x1f".join(map(str, fields)) + "\x1e").encode())
     return digest.hexdigest()

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from personalbench.corpus.reading import Parsed, make_document
+from personalbench.corpus.reading import Parsed, RawDocument
 from personalbench.errors import UserError
 from personalbench.text.normalise import normalise
 from personalbench.text.tokenise import sentences, words
@@ -75,7 +75,7 @@ class SotuReader:
         year, _, number = part.path.stem.split("-")
         paragraphs = _paragraphs(part.path.read_text(encoding="utf-8"))
         documents = [
-            make_document(
+            RawDocument(
                 id=f"{author}/{year}-{number}/{index:03}",
                 author=author,
                 source=f"{author}/{year}",
@@ -84,7 +84,7 @@ class SotuReader:
             )
             for index, passage in enumerate(_passages(paragraphs, self.passage_words), start=1)
         ]
-        return Parsed(documents, [])
+        return Parsed(documents)
 
 
 def _paragraphs(text: str) -> Iterator[list[str]]:

@@ -8,7 +8,7 @@ Ullman, Mining of Massive Datasets, ch. 3) find the candidates, the exact index 
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from itertools import chain, combinations
+from itertools import chain, combinations, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +22,8 @@ _PERMUTATIONS = _BANDS * _ROWS
 _SEED = 0
 
 _SHINGLE = 3
+_BATCH = 1000  # texts tokenised at a time, which bounds the memory
+_KEPT_WORDS = 300_000
 _MULTIPLIERS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
 
 
@@ -42,39 +44,62 @@ class Shingles(NamedTuple):
     hashes: NDArray[np.uint64]
     offsets: NDArray[np.int64]
 
+    def only(self, chosen: Sequence[bool]) -> "Shingles":
+        """Return the shingles of the chosen texts, in order."""
+        counts = np.diff(self.offsets)
+        mask = np.asarray(chosen, bool)
+        return Shingles(
+            self.hashes[np.repeat(mask, counts)], np.concatenate([[0], np.cumsum(counts[mask])])
+        )
+
 
 class _WordHashes(dict[str, int]):
-    """64-bit hashes of words, the same in every process."""
+    """64-bit hashes of words, the same in every process; keeps those of recent texts."""
 
     def __missing__(self, word: str) -> int:
+        if len(self) >= _KEPT_WORDS:
+            self.clear()
         value = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "little")
         self[word] = value
         return value
 
 
-def shingles(texts: Sequence[Sequence[str]]) -> Shingles:
-    """Hash the shingles of tokenised texts; a shorter text is one shingle, an empty one none."""
-    padded = [
-        [*text, *[""] * (_SHINGLE - len(text))] if 0 < len(text) < _SHINGLE else text
-        for text in texts
-    ]
-    lengths = np.fromiter(map(len, padded), np.int64, len(padded))
-    word_hash = _WordHashes().__getitem__
-    tokens = np.fromiter(
-        map(word_hash, chain.from_iterable(padded)), np.uint64, count=int(lengths.sum())
-    )
-    mixed = np.zeros(max(len(tokens) - _SHINGLE + 1, 0), np.uint64)
-    for position, multiplier in enumerate(_MULTIPLIERS):
-        mixed += tokens[position : position + len(mixed)] * multiplier
-    mixed ^= mixed >> np.uint64(31)
+_WORD_HASHES = _WordHashes()
 
-    # Shingles that run over the end of a text are none.
+
+def shingles(texts: Iterable[Sequence[str]]) -> Shingles:
+    """Hash the shingles of tokenised texts; a shorter text is one shingle, an empty one none."""
+    hashes: list[NDArray[np.uint64]] = [np.zeros(0, np.uint64)]
+    lengths: list[int] = []
+    unread = iter(texts)
+    while batch := list(islice(unread, _BATCH)):
+        padded = [
+            [*text, *[""] * (_SHINGLE - len(text))] if 0 < len(text) < _SHINGLE else text
+            for text in batch
+        ]
+        tokens = np.fromiter(map(_WORD_HASHES.__getitem__, chain.from_iterable(padded)), np.uint64)
+        sizes = np.array([len(text) for text in padded])
+        hashes.append(_hash_windows(tokens, sizes))
+        lengths += np.maximum(sizes - _SHINGLE + 1, 0).tolist()
+    return Shingles(np.concatenate(hashes), np.concatenate([[0], np.cumsum(lengths, dtype=int)]))
+
+
+def _hash_windows(tokens: NDArray[np.uint64], lengths: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Hash every window of three tokens that lies within one text.
+
+    Args:
+        tokens: Hashed tokens of all texts, one after the other.
+        lengths: Numbers of tokens of the texts, none of them 1 or 2.
+    """
+    windows = np.zeros(max(len(tokens) - _SHINGLE + 1, 0), np.uint64)
+    for position, multiplier in enumerate(_MULTIPLIERS):
+        windows += tokens[position : position + len(windows)] * multiplier
+    windows ^= windows >> np.uint64(31)
     inside = np.ones(len(tokens), bool)
     ends = np.cumsum(lengths)[lengths > 0]
     for distance in range(1, _SHINGLE):
         inside[ends - distance] = False
-    counts = np.maximum(lengths - _SHINGLE + 1, 0)
-    return Shingles(mixed[inside[: len(mixed)]], np.concatenate([[0], np.cumsum(counts)]))
+    return windows[inside[: len(windows)]]
 
 
 class NearDuplicateIndex:

@@ -8,21 +8,17 @@ and stay; compatibility characters stay too (NFC, never NFKC).
 import re
 import unicodedata
 
-_LINE_ENDINGS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_BLANK_LINES = re.compile(r"\n{3,}")
-_LINE_EDGES = re.compile(r" *\n *")
-
 # The joiner stays inside an emoji sequence: pictograph (with its modifier), joiner, pictograph.
 _PICTOGRAPH = "\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 _STRAY_JOINER = re.compile(f"(?<![{_PICTOGRAPH}\ufe0f])\u200d|\u200d(?![{_PICTOGRAPH}])")
 
 
-def _code_points(*ranges: tuple[int, int]) -> list[int]:
-    return [point for first, last in ranges for point in range(first, last + 1)]
+def _code_points(*ranges: tuple[int, int]) -> list[str]:
+    return [chr(point) for first, last in ranges for point in range(first, last + 1)]
 
 
-def _translation() -> dict[int, str | None]:
-    removed = _code_points(
+def _replacements() -> dict[str, str]:
+    nothing = _code_points(
         (0x00, 0x08),  # C0 controls but tab and line feed
         (0x0E, 0x1F),
         (0x7F, 0x9F),  # DEL, C1 controls (those that cp1252 explains follow below)
@@ -37,18 +33,20 @@ def _translation() -> dict[int, str | None]:
         (0xFEFF, 0xFEFF),
         (0xD800, 0xDFFF),  # lone surrogates cannot be written as UTF-8
     )
-    spaces = [0x09, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000]
-    table: dict[int, str | None] = dict.fromkeys(removed)
-    table.update(dict.fromkeys(spaces, " "))
+    spaces = _code_points((0x2000, 0x200A)) + list("\t\xa0\u1680\u202f\u205f\u3000")
     # A C1 control in text is a cp1252 character that some program took for Latin-1.
-    for byte in range(0x80, 0xA0):
-        character = bytes([byte]).decode("cp1252", errors="ignore")
-        if character:
-            table[byte] = character
-    return table
+    latin = {chr(byte): bytes([byte]).decode("cp1252", "ignore") for byte in range(0x80, 0xA0)}
+    line_ends = list("\v\f\r\x1c\x1d\x1e\x85\u2028\u2029")
+    return (
+        dict.fromkeys(nothing, "")
+        | latin
+        | dict.fromkeys(spaces, " ")
+        | dict.fromkeys(line_ends, "\n")
+    )
 
 
-_TRANSLATION = _translation()
+_REPLACEMENTS = _replacements()
+_REPLACED = re.compile(f"[{re.escape(''.join(_REPLACEMENTS))}]")
 
 
 def normalise(text: str) -> str:
@@ -59,7 +57,12 @@ def normalise(text: str) -> str:
     lines shrink to one, and the edges of lines and of the text are stripped. The result
     is in Unicode's normal form C.
     """
-    text = _LINE_ENDINGS.sub("\n", text).translate(_TRANSLATION)
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", _STRAY_JOINER.sub("", text))
-    return _BLANK_LINES.sub("\n\n", _LINE_EDGES.sub("\n", text)).strip()
+    text = text.replace("\r\n", "\n")
+    text = _REPLACED.sub(lambda character: _REPLACEMENTS[character[0]], text)
+    if "\u200d" in text:
+        text = _STRAY_JOINER.sub("", text)
+    text = unicodedata.normalize("NFC", text)
+    text = "\n".join([line.strip(" ") for line in text.split("\n")])
+    while "\n\n\n" in text:
+        text = text.replace("\n\n\n", "\n\n")
+    return text.strip("\n")

@@ -1,0 +1,147 @@
+"""Reader of a person's folder, or of one folder a person.
+
+my-writing/profile/**  my-writing/reference/**      one person, the split made by hand
+corpus/authors/<name>/profile/**  .../reference/**  many persons, the split made by hand
+corpus/authors/<name>/**                            many persons, to be split
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from personalbench.corpus.document import Split
+from personalbench.corpus.mail import Mail, read_eml, read_mbox
+from personalbench.corpus.reading import Note, Parsed, RawDocument
+from personalbench.errors import UserError
+from personalbench.text.normalise import normalise
+
+_SPLITS = ("profile", "reference")
+_SUFFIXES = (".txt", ".md", ".eml", ".mbox")
+_PART_FILES = 200
+
+
+class Writing(NamedTuple):
+    """One file of a person.
+
+    Attributes:
+        id: Its path below the folder of the corpus, with ``/``.
+        skipped: It is hidden, is of another kind, or lies outside the layout.
+    """
+
+    path: Path
+    id: str
+    author: str
+    split: Split | None
+    skipped: bool
+
+
+@dataclass(frozen=True)
+class FolderReader:
+    """Gives every ``.txt``, ``.md`` and ``.eml`` file and every message of a ``.mbox``.
+
+    Files lie at any depth, the case of the suffix is free, and the document's id is the
+    file's path below the folder (for a message of a mailbox with ``#`` and its number).
+    Hidden files and other suffixes are skipped and noted. Texts are UTF-8. The source of a
+    message is its thread, that of any other document the document itself.
+    """
+
+    path: Path
+    alternating: bool = False
+
+    def parts(self) -> Iterator[list[Writing]]:
+        """Give the files in the order of their ids.
+
+        Raises:
+            UserError: There is no such folder, it has neither layout, or two files of one
+                person have one stem, which makes answers about them ambiguous.
+        """
+        writings = sorted(self._writings(), key=lambda writing: writing.id.encode())
+        stems: dict[tuple[str, str], str] = {}
+        for writing in writings:
+            key = writing.author, writing.path.stem
+            if writing.split and not writing.skipped:
+                other = stems.setdefault(key, writing.id)
+                if other != writing.id:
+                    raise UserError(
+                        f"{self.path}: {other} and {writing.id} have one stem; stems are unique "
+                        "across profile and reference: rename one"
+                    )
+        for start in range(0, len(writings), _PART_FILES):
+            yield writings[start : start + _PART_FILES]
+
+    def parse(self, part: Iterable[Writing]) -> Parsed:
+        """Read some files.
+
+        Raises:
+            UserError: A text is not UTF-8; names the file and the byte.
+        """
+        parsed = Parsed()
+        for writing in part:
+            if writing.skipped:
+                parsed.notes.append(Note("skipped_file", writing.id))
+            elif not writing.path.is_file():
+                parsed.notes.append(Note("unreadable_file", writing.id))
+            elif writing.path.suffix.lower() == ".mbox":
+                for number, mail in enumerate(read_mbox(writing.path), start=1):
+                    _add_mail(mail, f"{writing.id}#{number}", writing, parsed)
+            elif writing.path.suffix.lower() == ".eml":
+                _add_mail(read_eml(writing.path), writing.id, writing, parsed)
+            else:
+                text = normalise(_read_text(writing.path))
+                parsed.documents.append(
+                    RawDocument(writing.id, writing.author, writing.id, text, None, writing.split)
+                )
+        return parsed
+
+    def _writings(self) -> Iterator[Writing]:
+        if not self.path.is_dir():
+            raise UserError(f"{self.path}: no such folder (corpus.path)")
+        if (self.path / "authors").is_dir():
+            for person in (self.path / "authors").iterdir():
+                if person.is_dir() and not person.name.startswith("."):
+                    yield from self._of_person(person, person.name)
+        elif all((self.path / split).is_dir() for split in _SPLITS):
+            yield from self._of_person(self.path, self.path.resolve().name)
+        else:
+            raise UserError(
+                f"{self.path}: has neither profile/ and reference/ of one person nor authors/ "
+                "with one folder a person"
+            )
+
+    def _of_person(self, folder: Path, author: str) -> Iterator[Writing]:
+        sides = [split for split in _SPLITS if (folder / split).is_dir()]
+        if len(sides) == 1:
+            raise UserError(f"{folder}: has {sides[0]}/ alone; make both folders, or none")
+        for directory, _, names in os.walk(folder):
+            for name in names:
+                path = Path(directory, name)
+                inside = path.relative_to(folder).parts
+                hidden = any(part.startswith(".") for part in inside)
+                outside = bool(sides) and inside[0] not in sides
+                yield Writing(
+                    path,
+                    path.relative_to(self.path).as_posix(),
+                    author,
+                    cast(Split, inside[0]) if sides and not outside else None,
+                    hidden or outside or path.suffix.lower() not in _SUFFIXES,
+                )
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8"
+        ) from None
+
+
+def _add_mail(mail: Mail, id: str, writing: Writing, parsed: Parsed) -> None:
+    if mail.text is None:
+        parsed.notes.append(Note("undecodable_mail", id))
+        return
+    parsed.documents.append(
+        RawDocument(id, writing.author, mail.thread or id, mail.text, mail.date, writing.split)
+    )

@@ -1,0 +1,147 @@
+"""The stages corpus and check, and the command inspect, as a user runs them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+from click.testing import CliRunner
+
+from personalbench.cli import main
+from personalbench.corpus.document import Document
+from personalbench.errors import UserError
+from personalbench.params import CheckParams, CorpusParams, Params
+from personalbench.stages import check, corpus
+from personalbench.storage import read_json, read_records, sha256_file
+
+RULE = {"min_profile": 3, "min_reference": 2, "min_mean_words": 5}
+NOUNS = "boat house river stone garden letter winter brother kitchen bread road window".split()  # noqa: SIM905
+VERBS = "took lost found carried opened painted mended bought forgot kept".split()  # noqa: SIM905
+
+
+@pytest.fixture(autouse=True)
+def _workplace(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def params(**changes) -> Params:
+    fields = {"reader": "folder", "path": "ada"} | RULE | changes
+    return Params.model_construct(seed=42, corpus=CorpusParams(**fields), check=CheckParams())
+
+
+def essay(seed: int) -> str:
+    random = Random(seed)
+    said = [
+        f"We {random.choice(VERBS)} the {random.choice(NOUNS)} by the {random.choice(NOUNS)} "
+        f"before she {random.choice(VERBS)} her {random.choice(NOUNS)}."
+        for _ in range(12)
+    ]
+    return " ".join(said)
+
+
+def make(root: str = "ada", **changes: str) -> None:
+    names = [f"profile/p{n}.txt" for n in range(3)] + [f"reference/r{n}.txt" for n in range(2)]
+    for seed, name in enumerate(names):
+        path = Path(root, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(changes.get(path.stem, essay(seed)), encoding="utf-8")
+
+
+def test_a_folder_goes_through_both_stages():
+    make()
+    assert corpus.run(params()).startswith("1 authors, 3 profile and 2 reference documents")
+    documents = read_records(corpus.DOCUMENTS, Document)
+    assert [(d.id, d.split) for d in documents] == [
+        ("profile/p0.txt", "profile"), ("profile/p1.txt", "profile"),
+        ("profile/p2.txt", "profile"), ("reference/r0.txt", "reference"),
+        ("reference/r1.txt", "reference"),
+    ]  # fmt: skip
+    report = read_json(corpus.REPORT)
+    assert report["kept"] == {
+        "authors": 1, "documents": 5, "words": sum(d.words for d in documents),
+        "profile": 3, "reference": 2,
+    }  # fmt: skip
+    assert "checks passed" in check.run(params())
+    assert read_json(check.REPORT)["passed"] is True
+    assert check.PAGE.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def three_words_changed(text: str) -> str:
+    tokens = text.split()
+    for position in (20, 70, 120):
+        tokens[position] = "zebra"
+    return " ".join(tokens)
+
+
+@pytest.mark.parametrize("copy", [str, str.upper, three_words_changed])
+def test_reference_copied_into_the_profile_stops_the_pipeline_with_both_ids(copy):
+    make(p1=copy(essay(4)))  # r1 is the essay of seed 4
+    corpus.run(params())
+    with pytest.raises(UserError) as error:
+        check.run(params())
+    assert "profile/p1.txt" in error.value.message and "reference/r1.txt" in error.value.message
+    assert read_json(check.REPORT)["passed"] is False
+
+
+def test_twice_the_same_bytes_and_no_carriage_returns():
+    make(p0="Zoë runs. \U0001f3c3 " + essay(0))
+    corpus.run(params())
+    first = sha256_file(corpus.DOCUMENTS), sha256_file(corpus.REPORT)
+    corpus.run(params())
+    assert (sha256_file(corpus.DOCUMENTS), sha256_file(corpus.REPORT)) == first
+    assert b"\r" not in corpus.DOCUMENTS.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"path": "nothing"}, "nothing: no such folder"),
+        ({"path": None}, "corpus.path: the reader folder needs the path"),
+        ({"min_profile": 9}, "none of 1 authors"),
+        ({"reader": "blogs"}, "holds no file like"),
+        ({"reader": "table"}, r"ends in \.jsonl"),
+    ],
+)
+def test_what_cannot_be_read_leaves_nothing_behind(changes, message):
+    make()
+    with pytest.raises(UserError, match=message):
+        corpus.run(params(**changes))
+    assert not Path("data").exists()
+
+
+def test_inspect_shows_what_would_become_of_a_source():
+    make(p1=essay(0), p2="")
+    shown = CliRunner().invoke(main, ["inspect", "ada", "--min-mean-words", "5"])
+    assert shown.exit_code == 0
+    assert "found   1 authors, 4 documents" in shown.output
+    assert "dropped 1 exact duplicate" in shown.output
+    assert "noted   1 no words" in shown.output
+    assert "left out: 1 profile documents of 20, 2 reference documents of 10" in shown.output
+    as_json = CliRunner().invoke(main, ["inspect", "ada", "--min-profile", "1", "--json"])
+    report = json.loads(as_json.output)["report"]
+    assert report["dropped"]["exact_duplicate"] == ["profile/p1.txt"]
+    assert report["notes"]["no_words"] == ["profile/p2.txt"]
+
+
+def test_inspect_names_what_is_missing():
+    result = CliRunner().invoke(main, ["inspect", "nothing"])
+    assert result.exit_code == 2
+    assert result.stderr == "Error: nothing: no such file or folder, and not `sotu`\n"
+
+
+@pytest.mark.parametrize("settings", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C"}])
+def test_the_console_need_not_know_the_characters(settings):
+    name = "Zoë \U0001f3c3"
+    make(name, p0="Zoë runs. \U0001f3c3 " + essay(0))
+    environment = {**os.environ, **settings, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", "from personalbench.cli import main; main()", "inspect", name],
+        env=environment,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"found   1 authors, 5 documents" in done.stdout
