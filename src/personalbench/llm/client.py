@@ -75,9 +75,14 @@ class _Choice(BaseModel):
     finish_reason: str | None = None
 
 
+class _Reused(BaseModel):
+    cached_tokens: int | None = None
+
+
 class _Tokens(BaseModel):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    prompt_tokens_details: _Reused | None = None
 
 
 class _Completion(BaseModel):
@@ -122,7 +127,7 @@ class Model:
         self.cache = cache
         self.patience = patience
         self._stack = stack
-        self._addresses: list[Address] | None = None
+        self.addresses: list[Address] | None = None
 
     def complete(self, requests: Sequence[Request], description: str) -> list[Reply]:
         """Answer every request, from the cache where it can be.
@@ -160,13 +165,13 @@ class Model:
         return [replies[key] for key in keys]
 
     def _open(self) -> list[Address]:
-        if self._addresses is None:
+        if self.addresses is None:
             if self.spec.kind == "embedded":
-                self._addresses = [self._stack.enter_context(embedded_server(self.spec))]
+                self.addresses = [self._stack.enter_context(embedded_server(self.spec))]
             else:
                 check_reachable(self.spec, patience=self.patience)
-                self._addresses = _addresses(self.spec)
-        return self._addresses
+                self.addresses = _addresses(self.spec)
+        return self.addresses
 
     def _key(self, request: Request) -> str:
         spec = self.spec
@@ -452,6 +457,7 @@ async def _once(
         refusal=_encodable(choice.message.refusal),
         finish_reason=choice.finish_reason,
         prompt_tokens=usage.prompt_tokens,
+        reused_tokens=(usage.prompt_tokens_details or _Reused()).cached_tokens,
         completion_tokens=usage.completion_tokens,
         model=completion.model,
         seed=body.get("seed"),
