@@ -49,6 +49,7 @@ class Response(BaseModel):
         refusal: The server's own notice of a refusal.
         finish_reason: As the server gave it.
         prompt_tokens: As the server counted.
+        reused_tokens: Part of the prompt's tokens that the server had read before.
         completion_tokens: As the server counted.
         model: The model's name as the server gave it.
         seed: The seed that was sent, None where none was.
@@ -62,19 +63,49 @@ class Response(BaseModel):
     refusal: str | None = None
     finish_reason: str | None = None
     prompt_tokens: int | None = None
+    reused_tokens: int | None = None
     completion_tokens: int | None = None
     model: str | None = None
     seed: int | None = None
     seconds: float = 0.0
 
 
+class KeptAnswer(BaseModel):
+    """One row of the cache.
+
+    Attributes:
+        created: When it was answered, in seconds since 1970.
+        request: The body that was sent.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    key: str
+    model: str
+    revision: str
+    created: float
+    request: dict[str, Any]
+    response: Response
+
+
 class CacheStats(BaseModel):
-    """Size of the cache, by model."""
+    """What is kept of one model.
+
+    Attributes:
+        answers: Number of answers.
+        characters: Length of requests and responses as stored.
+        oldest: When the first was answered, in seconds since 1970.
+        newest: When the last was answered.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     model: str
     revision: str
     answers: int
     characters: int
+    oldest: float
+    newest: float
 
 
 def answer_key(identity: dict[str, Any]) -> str:
@@ -147,6 +178,52 @@ class ResponseCache:
         )
         with self._faults():
             self._db.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def stats(self) -> list[CacheStats]:
+        """What is kept, by model and revision, in their order."""
+        query = """
+            SELECT model, revision, count(*), sum(length(request) + length(response)),
+                   min(created), max(created)
+            FROM answers GROUP BY model, revision ORDER BY model, revision
+        """
+        with self._faults():
+            rows = self._db.execute(query).fetchall()
+        names = list(CacheStats.model_fields)
+        return [CacheStats(**dict(zip(names, row, strict=True))) for row in rows]
+
+    def prune(self, *, model: str | None = None, before: float | None = None) -> int:
+        """Delete answers and give their space back.
+
+        Args:
+            model: Only those of this model id.
+            before: Only those answered before, in seconds since 1970.
+
+        Returns:
+            How many were deleted.
+        """
+        with self._faults():
+            deleted = self._db.execute(
+                "DELETE FROM answers WHERE (?1 IS NULL OR model = ?1)"
+                " AND (?2 IS NULL OR created < ?2)",
+                (model, before),
+            ).rowcount
+            self._db.execute("VACUUM")
+        return deleted
+
+    def answers(self) -> Iterator[KeptAnswer]:
+        """Everything that is kept, in the order of the keys."""
+        with self._faults():
+            for key, model, revision, created, request, response in self._db.execute(
+                "SELECT key, model, revision, created, request, response FROM answers ORDER BY key"
+            ):
+                yield KeptAnswer(
+                    key=key,
+                    model=model,
+                    revision=revision,
+                    created=created,
+                    request=json.loads(request),
+                    response=Response.model_validate_json(response),
+                )
 
     @contextmanager
     def _faults(self) -> Iterator[None]:

@@ -57,6 +57,8 @@ def clean(response: Response, *, cached: bool = False) -> Reply:
     """
     raw = response.content or ""
     flags = ["replacement_character"] if "\ufffd" in raw else []
+    if response.reasoning:
+        flags.append("thoughts")
     text, unfinished = _without_thoughts(raw, flags)
     text = _without_fence(_without_tokens(text, flags), flags)
     status, reason = _status(response, text, unfinished)
@@ -70,6 +72,7 @@ def clean(response: Response, *, cached: bool = False) -> Reply:
         flags=tuple(flags),
         finish_reason=response.finish_reason,
         prompt_tokens=response.prompt_tokens,
+        reused_tokens=response.reused_tokens,
         completion_tokens=response.completion_tokens,
         seconds=response.seconds,
         model=response.model,
@@ -83,7 +86,7 @@ def _without_thoughts(text: str, flags: list[str]) -> tuple[str, bool]:
     rest = _THOUGHT.sub("", text)
     if "</think>" in rest:
         rest = _OPENED_BY_TEMPLATE.sub("", rest)
-    if rest != text:
+    if rest != text and "thoughts" not in flags:
         flags.append("thoughts")
     if _UNFINISHED_THOUGHT.match(rest):
         return "", True

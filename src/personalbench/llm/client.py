@@ -20,6 +20,7 @@ from personalbench.errors import UserError
 from personalbench.llm.cache import Response, ResponseCache, answer_key
 from personalbench.llm.clean import clean
 from personalbench.llm.embedded import Address, embedded_server, locate, model_file, slots
+from personalbench.llm.prefixes import SharedPrefixes
 from personalbench.llm.types import Reply, Request
 from personalbench.params import ModelParams
 from personalbench.seeds import derive
@@ -74,9 +75,14 @@ class _Choice(BaseModel):
     finish_reason: str | None = None
 
 
+class _Reused(BaseModel):
+    cached_tokens: int | None = None
+
+
 class _Tokens(BaseModel):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    prompt_tokens_details: _Reused | None = None
 
 
 class _Completion(BaseModel):
@@ -121,7 +127,7 @@ class Model:
         self.cache = cache
         self.patience = patience
         self._stack = stack
-        self._addresses: list[Address] | None = None
+        self.addresses: list[Address] | None = None
 
     def complete(self, requests: Sequence[Request], description: str) -> list[Reply]:
         """Answer every request, from the cache where it can be.
@@ -159,13 +165,13 @@ class Model:
         return [replies[key] for key in keys]
 
     def _open(self) -> list[Address]:
-        if self._addresses is None:
+        if self.addresses is None:
             if self.spec.kind == "embedded":
-                self._addresses = [self._stack.enter_context(embedded_server(self.spec))]
+                self.addresses = [self._stack.enter_context(embedded_server(self.spec))]
             else:
                 check_reachable(self.spec, patience=self.patience)
-                self._addresses = _addresses(self.spec)
-        return self._addresses
+                self.addresses = _addresses(self.spec)
+        return self.addresses
 
     def _key(self, request: Request) -> str:
         spec = self.spec
@@ -293,9 +299,9 @@ async def _probe(client: openai.AsyncOpenAI, spec: ModelParams, patience: Patien
 class _Endpoint:
     """One endpoint in use, and how often in a row it failed."""
 
-    def __init__(self, client: openai.AsyncOpenAI, address: Address) -> None:
+    def __init__(self, client: openai.AsyncOpenAI, prefixes: SharedPrefixes | None) -> None:
         self.client = client
-        self.address = address
+        self.prefixes = prefixes
         self.faults = 0
 
 
@@ -341,31 +347,39 @@ class _Run:
 
     async def _serve(self, address: Address) -> None:
         spec = self._model.spec
-        workers = slots(spec) if spec.kind == "embedded" else spec.concurrency
+        embedded = spec.kind == "embedded"
         async with _connect(address) as client:
-            endpoint = _Endpoint(client, address)
+            prefixes = (
+                SharedPrefixes(client, address, spec.id, list(self._queue)) if embedded else None
+            )
+            endpoint = _Endpoint(client, prefixes)
+            workers = slots(spec) if embedded else spec.concurrency
             try:
-                await _together([self._worker(endpoint) for _ in range(workers)])
+                await _together([self._worker(endpoint, slot) for slot in range(workers)])
             except _Dead as fault:
                 self._dead[address.base_url] = str(fault)
 
-    async def _worker(self, endpoint: _Endpoint) -> None:
+    async def _worker(self, endpoint: _Endpoint, slot: int) -> None:
         while self._queue:
             key, request = self._queue.popleft()
             try:
-                reply = await self._answer(endpoint, key, request)
+                reply = await self._answer(endpoint, slot, key, request)
             except (asyncio.CancelledError, _Dead):
                 self._queue.appendleft((key, request))
                 raise
             self._replies[key] = reply
             self._advance()
 
-    async def _answer(self, endpoint: _Endpoint, key: str, request: Request) -> Reply:
+    async def _answer(self, endpoint: _Endpoint, slot: int, key: str, request: Request) -> Reply:
         seed = request.seed
+        placement: dict[str, Any] = {}
+        if endpoint.prefixes is not None:
+            await endpoint.prefixes.prepare(slot, key)
+            placement = {"id_slot": slot}
         for attempt in range(1, self._patience.empty_attempts + 1):
             body = self._model.body(request, seed)
             try:
-                response = await self._call(endpoint, request, body)
+                response = await self._call(endpoint, request, body | placement)
             except _Rejected as fault:
                 return Reply(status="failed", reason=str(fault))
             reply = clean(response)
@@ -443,6 +457,7 @@ async def _once(
         refusal=_encodable(choice.message.refusal),
         finish_reason=choice.finish_reason,
         prompt_tokens=usage.prompt_tokens,
+        reused_tokens=(usage.prompt_tokens_details or _Reused()).cached_tokens,
         completion_tokens=usage.completion_tokens,
         model=completion.model,
         seed=body.get("seed"),

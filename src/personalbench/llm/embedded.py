@@ -1,12 +1,15 @@
 """Language models that run inside the stage: no account, no network, no GPU.
 
-llama.cpp serves them over loopback from threads of this process, so that a server
-never outlives its stage, however that ends.
+llama.cpp serves them over loopback from a process of its own, which ends with the
+stage, however that ends.
 """
 
+import json
 import os
 import secrets
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,10 +61,17 @@ class ModelFile:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server listens, and the key it asks for."""
+    """Where a server listens.
+
+    Attributes:
+        base_url: Ends in ``/v1``.
+        api_key: The key it asks for.
+        states: Folder where it saves what a slot has read; None if it can't.
+    """
 
     base_url: str
     api_key: str
+    states: Path | None = None
 
 
 MODEL_FILES = {
@@ -177,32 +187,45 @@ def embedded_server(spec: ModelParams) -> Iterator[Address]:
     """Serve an embedded model on a free loopback port with a random key.
 
     Raises:
-        UserError: The model file is missing or damaged.
+        UserError: The model file is missing or damaged, or the server does not start.
     """
-    import xllamacpp  # type: ignore[import-untyped]
-
     file = model_file(spec)
-    key = secrets.token_urlsafe(24)
-    params = xllamacpp.CommonParams()
-    params.model.path = str(locate(file))
-    if file.chat_template is not None:
-        params.chat_template = file.chat_template
-    params.model_alias = {spec.id}  # else the server names the file, with its path
-    params.hostnames = ["127.0.0.1"]
-    params.port = 0
-    params.api_keys = [key]
-    params.n_parallel = slots(spec)
-    params.n_ctx = spec.max_context * slots(spec)
-    params.n_gpu_layers = 0
-    params.fit_params = False
-    params.cpuparams.n_threads = cores()
-    params.cpuparams_batch.n_threads = cores()
-    params.cache_ram_mib = 0
-    params.ui = False
-    params.endpoint_slots = False
-    params.verbosity = 0
-    server = xllamacpp.Server(params)
-    try:
-        yield Address(base_url=f"{server.listening_address}/v1", api_key=key)
-    finally:
-        del server  # closes the port and frees the model
+    api_key = secrets.token_urlsafe(24)
+    settings = {
+        "path": str(locate(file)),
+        "name": spec.id,
+        "chat_template": file.chat_template,
+        "api_key": api_key,
+        "slots": slots(spec),
+        "context": spec.max_context * slots(spec),
+        "threads": cores(),
+    }
+    script = Path(__file__).with_name("embedded_process.py")
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints,
+        subprocess.Popen(
+            [sys.executable, "-P", str(script)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            encoding="utf-8",
+            # Threads that wait must sleep: spinning, they take the cores from each other
+            # as soon as anything else runs, and answers come thirty times slower.
+            env={**os.environ, "OMP_WAIT_POLICY": "passive"},
+        ) as process,
+    ):
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            # The key goes over the pipe: arguments and environment can be read by others.
+            process.stdin.write(json.dumps(settings) + "\n")
+            process.stdin.flush()
+            started = process.stdout.readline()
+            if not started:
+                complaints.seek(0)
+                lines = complaints.read().split("\n")
+                why = next((line for line in reversed(lines) if line.strip()), "no reason given")
+                raise UserError(f"{spec.id}: the embedded server does not start: {why.strip()}")
+            answer = json.loads(started)
+            yield Address(answer["base_url"], api_key, Path(answer["states"]))
+        finally:
+            process.stdin.close()  # ends the server

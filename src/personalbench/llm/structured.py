@@ -42,8 +42,12 @@ class Answer(Generic[Record]):
 
 
 def schema_of(record: type[BaseModel]) -> dict[str, Any]:
-    """JSON schema of a record, for :attr:`Request.json_schema`."""
-    return record.model_json_schema()
+    """JSON schema of a record, closed to further fields as :func:`parse` is."""
+    schema = record.model_json_schema()
+    for part in (schema, *schema.get("$defs", {}).values()):
+        if part.get("type") == "object":
+            part.setdefault("additionalProperties", False)
+    return schema
 
 
 def parse(text: str, record: type[Record]) -> Record:

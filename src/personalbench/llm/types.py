@@ -51,6 +51,7 @@ class Reply(BaseModel):
         flags: Names of what cleaning removed or noticed.
         finish_reason: As the server gave it.
         prompt_tokens: As the server counted.
+        reused_tokens: Part of the prompt's tokens that the server had read before.
         completion_tokens: As the server counted.
         seconds: Latency of the call.
         model: The model's name as the server gave it.
@@ -67,6 +68,7 @@ class Reply(BaseModel):
     flags: tuple[str, ...] = ()
     finish_reason: str | None = None
     prompt_tokens: int | None = None
+    reused_tokens: int | None = None
     completion_tokens: int | None = None
     seconds: float = 0.0
     model: str | None = None
