@@ -34,8 +34,24 @@ def main() -> None:
     """Measure whether an AI twin really writes like a given person."""
 
 
+STAGES = (
+    "corpus",
+    "check",
+    "bundle",
+    "weights",
+    "validate",
+    "personalize",
+    "references",
+    "traits",
+    "judge",
+    "score",
+    "report",
+    "track",
+)
+
+
 @main.command()
-@click.argument("name")
+@click.argument("name", type=click.Choice(STAGES))
 @click.argument("item", nargs=-1)
 def stage(name: str, item: tuple[str, ...]) -> None:
     """Run one stage of the pipeline; `dvc repro` calls this."""

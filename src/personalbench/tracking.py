@@ -34,12 +34,12 @@ def log_runs(
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     import mlflow
 
+    # Without a store of the user's, artifacts lie beside the database, not in the current
+    # folder, which is a temporary one in some experiments. (MLflow sets the variable itself
+    # once a store is chosen.)
+    location = None if "MLFLOW_TRACKING_URI" in os.environ else (anchor() / "mlruns").as_uri()
     mlflow.set_tracking_uri(store())
     if mlflow.get_experiment_by_name(experiment) is None:
-        # Without a server the artifacts lie beside the database, not in the current folder,
-        # which is a temporary one in some experiments.
-        local = "MLFLOW_TRACKING_URI" not in os.environ
-        location = (anchor() / "mlruns").as_uri() if local else None
         mlflow.create_experiment(experiment, artifact_location=location)
     mlflow.set_experiment(experiment)
     runs = {}

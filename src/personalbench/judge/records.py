@@ -24,7 +24,7 @@ class TraitQuestions(_Answer):
 class TraitFinding(_Answer):
     """Whether a text shows one trait, and where."""
 
-    evidence: Annotated[str, StringConstraints(max_length=80)]
+    evidence: Annotated[str, StringConstraints(max_length=60)]
     present: bool
 
 
@@ -37,7 +37,7 @@ class TraitFindings(_Answer):
 class SameAuthorVerdict(_Answer):
     """Call 2b: whether two texts are by one author."""
 
-    reason: Annotated[str, StringConstraints(max_length=160)]
+    reason: Annotated[str, StringConstraints(max_length=120)]
     same_author: bool
 
 

@@ -1,0 +1,213 @@
+"""Tables, words, figures and runs made of scores that are known."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from people import bundle
+from personalbench.errors import UserError
+from personalbench.metrics.estimate import Estimate, missing
+from personalbench.metrics.validation import Verification
+from personalbench.params import load_params
+from personalbench.report.figures import draw_methods
+from personalbench.report.findings import findings, omissions, overlaps, trust
+from personalbench.report.page import report_page
+from personalbench.report.results import Results, load_results, metrics_tree
+from personalbench.report.table import cell, markdown, method_table
+from personalbench.report.validation import EncoderResult, Validation
+from personalbench.scores import EncoderIdentity, Scores
+from personalbench.storage import write_json
+from personalbench.tracking import log_runs, not_estimable, run_metrics
+
+ENCODER = EncoderIdentity(family="luar", name="luar-mini", revision="abc", max_length=512)
+
+
+def estimate(value: float, spread: float = 0.05) -> Estimate:
+    return Estimate(value=value, ci_low=value - spread, ci_high=value + spread, n=10, authors=2)
+
+
+def scores(line: str, luar: Estimate, tmr: Estimate, **fields: object) -> Scores:
+    values: dict[str, object] = {
+        "line": line,
+        "encoder": ENCODER,
+        "answers": 10,
+        "failed": 0,
+        "judge_failures": estimate(0.1),
+        "truncated": 0,
+        "unreliable": 0,
+        "leftover": {},
+        "summary": {
+            "luar": luar,
+            "tmr": tmr,
+            "same_author": estimate(0.5),
+            "func_cos": estimate(0.7),
+            "punct_cos": estimate(0.8),
+            "rouge_l": missing("the reference has no words"),
+        },
+        "groups": (),
+        "cases": (),
+    }
+    return Scores.model_validate(values | fields)
+
+
+def results(tmr: float = 0.4) -> Results:
+    return Results(
+        twins={
+            "few_shot": scores("few_shot", estimate(0.6), estimate(tmr), failed=2, unreliable=3),
+            "profile": scores("profile", estimate(0.3), estimate(0.42)),
+        },
+        ceiling=scores("ceiling", estimate(0.8), estimate(0.5)),
+        floor=scores("floor", estimate(0.4), estimate(0.45)),
+    )
+
+
+def test_cells_say_value_and_interval_or_what_is_missing() -> None:
+    assert cell(estimate(0.6)) == "0.600 [0.55, 0.65]"
+    assert cell(Estimate(value=0.25, reason="one group")) == "0.250"
+    assert cell(missing("no text")) == "not estimable"
+
+
+def test_the_table_runs_from_ceiling_to_floor() -> None:
+    rows = method_table(results())
+    assert [row[0] for row in rows] == ["", "ceiling", "few_shot", "profile", "floor"]
+    assert rows[0][1] == "luar-mini 5v5"
+    assert rows[2][1] == "0.600 [0.55, 0.65]"
+    lines = markdown(rows).split("\n")
+    assert len({len(line) for line in lines}) == 1
+    assert set(lines[1]) == {"|", "-"}
+
+
+def test_each_twin_is_placed_between_the_reference_lines() -> None:
+    said = findings(results())
+    # (0.6 - 0.4) / (0.8 - 0.4) = 50 %.
+    assert "**few_shot**: 0.600 [0.55, 0.65], 50% of the way" in said[0]
+    assert "**profile**: 0.300 [0.25, 0.35], below unrelated writers (0.400)" in said[1]
+
+
+def test_reference_lines_the_wrong_way_round_are_said_first() -> None:
+    turned = Results(results().twins, ceiling=results().floor, floor=results().ceiling)
+    assert "does not tell the authors" in findings(turned)[0]
+
+
+def test_a_judge_that_separates_nothing_is_said_to_carry_no_evidence() -> None:
+    said = "\n".join(trust(results()))
+    assert "TMR: 0.500 [0.45, 0.55] on the authors' own writing" in said
+    assert said.count("does not separate them here") == 2
+    apart = Results(
+        results().twins,
+        ceiling=scores("ceiling", estimate(0.8), estimate(0.9)),
+        floor=scores("floor", estimate(0.4), estimate(0.2)),
+    )
+    assert "tells them apart here" in trust(apart)[0]
+
+
+def test_circularity_is_flagged_where_a_twin_beats_the_author() -> None:
+    assert not [line for line in trust(results(tmr=0.5)) if line.startswith("Circularity")]
+    (line,) = [line for line in trust(results(tmr=0.51)) if line.startswith("Circularity")]
+    assert "few_shot shows more of the author's traits (TMR 0.510) than the author" in line
+
+
+def test_intervals_overlap_at_a_shared_end() -> None:
+    assert overlaps(estimate(0.5), estimate(0.6)) is True
+    assert overlaps(estimate(0.5), estimate(0.61)) is False
+    assert overlaps(estimate(0.5), Estimate(value=0.5, reason="one group")) is None
+
+
+def test_what_is_left_out_is_said() -> None:
+    said = omissions(results())
+    assert said[0] == "few_shot: 2 of 10 answers have no text to score."
+    assert "3 of 10 texts have fewer than 50 tokens" in said[1]
+    whole = Results({}, ceiling=results().ceiling, floor=results().floor)
+    assert omissions(whole) == ["Nothing: every text is in every number."]
+
+
+def test_metrics_are_plain_numbers_and_missing_ones_are_left_out() -> None:
+    tree = metrics_tree(results())
+    assert tree["few_shot"]["luar"] == pytest.approx(
+        {"value": 0.6, "ci_low": 0.55, "ci_high": 0.65}
+    )
+    assert "rouge_l" not in tree["few_shot"]
+    text = json.dumps(tree, allow_nan=False)
+    assert "null" not in text
+
+
+def test_scores_of_two_encoders_are_never_put_side_by_side(tmp_path: Path) -> None:
+    other = ENCODER.model_copy(update={"revision": "def"})
+    for line in ("ceiling", "few_shot", "floor"):
+        record = scores(line, estimate(0.5), estimate(0.5))
+        if line == "few_shot":
+            record = record.model_copy(update={"encoder": other})
+        write_json(tmp_path / f"{line}.json", record.model_dump(mode="json"))
+    with pytest.raises(UserError, match="different encoders"):
+        load_results(tmp_path, ["few_shot"])
+
+
+def verification(size: int, auc: float | None) -> Verification:
+    return Verification(
+        size=size, same_pairs=9, cross_pairs=8, wanted=10, authors=4, ceiling=0.8, floor=0.4,
+        auc=auc, auc_low=None if auc is None else auc - 0.1,
+        auc_high=None if auc is None else auc + 0.1, eer=0.2,
+        reason=None if auc is not None else "no pairs",
+    )  # fmt: skip
+
+
+def test_the_page_has_every_section_and_no_unfilled_variable() -> None:
+    validation = Validation(
+        documents=40,
+        authors=4,
+        results=tuple(
+            EncoderResult(encoder=name, revision="r", verification=verification(size, auc))
+            for name in ("luar-mini", "char-ngram-tfidf")
+            for size, auc in ((1, 0.7), (5, None))
+        ),
+    )
+    params = load_params(Path(__file__).parent.parent / "params.yaml")
+    page = report_page(results(), [bundle("ada"), bundle("ben")], params, validation)
+    for heading in ("How to read it", "What it says", "How far to trust the judge"):
+        assert f"## {heading}" in page
+    assert "2 authors (ada, ben), 5 cases each, 2 twins" in page
+    assert "With 2 authors they say little about other authors." in page
+    assert "0.700 [0.60, 0.80]" in page
+    assert "not estimable" in page
+    assert "{{" not in page and "None" not in page
+
+
+def test_the_figure_is_drawn_also_where_values_are_missing(tmp_path: Path) -> None:
+    draw_methods(results(), tmp_path / "figures" / "methods.png")
+    assert (tmp_path / "figures" / "methods.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_run_metrics_have_the_lines_beside_the_twin() -> None:
+    logged = run_metrics(results(), "few_shot")
+    assert logged["luar.twin"] == 0.6
+    assert logged["luar.ceiling"] == 0.8
+    assert logged["luar.floor"] == 0.4
+    assert logged["luar.twin_ci_low"] == pytest.approx(0.55)
+    assert logged["tmr.ceiling_ci_high"] == pytest.approx(0.55)
+    assert not [name for name in logged if name.startswith("rouge_l")]
+    assert not_estimable(results(), "few_shot")["rouge_l.twin.status"] == (
+        "not estimable: the reference has no words"
+    )
+
+
+def test_runs_arrive_in_mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import mlflow
+
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setenv("DVC_ROOT", str(tmp_path))
+    note = tmp_path / "answers.jsonl"
+    note.write_text("{}\n", encoding="utf-8")
+    params = {"generator": "writer", "corpus": "sotu", "seed": "42"}
+    artifacts = {twin: [note] for twin in ("few_shot", "profile")}
+    runs = log_runs(results(), "trial", params, artifacts)
+    assert (tmp_path / "mlflow.db").exists()
+    found = mlflow.search_runs(experiment_names=["trial"], output_format="list")
+    assert {run.info.run_id for run in found} == set(runs.values())
+    (run,) = [run for run in found if run.data.params["twin"] == "few_shot"]
+    assert run.info.run_name == "few_shot · writer · sotu"
+    assert run.data.metrics["luar.ceiling"] == 0.8
+    assert run.data.params["seed"] == "42"
+    assert (tmp_path / "mlruns").is_dir()
+    files = mlflow.MlflowClient().list_artifacts(run.info.run_id)
+    assert [file.path for file in files] == ["answers.jsonl"]
