@@ -32,9 +32,9 @@ _IN_WORD = np.array([byte >= 0x80 or chr(byte).isalnum() for byte in range(256)]
 
 
 def exact_key(text: str) -> bytes:
-    """Return the same 16 bytes for texts that differ in case and white space at most."""
-    folded = " ".join(text.casefold().split())
-    return hashlib.blake2b(folded.encode(), digest_size=16).digest()
+    """Return the same 16 bytes for normalised texts that differ in case and white space alone."""
+    folded = text.casefold().encode().translate(None, b" \n")
+    return hashlib.blake2b(folded, digest_size=16).digest()
 
 
 class Shingles(NamedTuple):
