@@ -93,6 +93,13 @@ def test_other_encodings_are_an_error_with_file_and_byte(tmp_path):
         read(root)
 
 
+def test_an_error_in_another_process_arrives(tmp_path, monkeypatch):
+    monkeypatch.setattr("personalbench.corpus.folder._PART_FILES", 1)
+    root = make(tmp_path, {"profile/a.txt": b"un gar\xe7on", "reference/b.txt": "x"})
+    with pytest.raises(UserError, match=r"profile.a\.txt: not UTF-8 at byte 6"):
+        select(FolderReader(root), RULE, seed=1)
+
+
 def test_stems_are_unique_across_both_folders(tmp_path):
     root = make(tmp_path, {"profile/a.txt": "one", "reference/a.md": "two"})
     with pytest.raises(UserError, match=r"profile/a\.txt and reference/a\.md"):

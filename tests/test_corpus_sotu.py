@@ -76,7 +76,6 @@ def test_headings_signatures_other_speakers_and_brackets_go():
 
 def test_passages_end_with_a_sentence_and_a_short_rest_joins_the_one_before():
     four = "One two three four."
-    assert _passages(iter([[four, four], [four, "Five six."], ["End."]]), 6) == [
-        f"{four} {four}",
-        f"{four} Five six.\n\nEnd.",
-    ]
+    six = f"{four} Five six."
+    paragraphs = [[four, four], [four, "Five six."], [four, "Five six."], ["End."]]
+    assert _passages(iter(paragraphs), 6) == [f"{four} {four}", six, f"{six}\n\nEnd."]

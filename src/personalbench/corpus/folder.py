@@ -131,7 +131,7 @@ class FolderReader:
 
 def _read_text(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return path.read_bytes().decode()
     except UnicodeDecodeError as error:
         raise UserError(
             f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8"

@@ -23,6 +23,8 @@ from personalbench.text.duplicates import (
 )
 from personalbench.text.tokenise import words
 
+_MOST_WORKERS = 8  # more would wait for the one process that collects
+
 
 class Entry(NamedTuple):
     """A document without its text.
@@ -71,14 +73,18 @@ class Intake:
                 documents have one id.
         """
         self._texts = _TextFile()
-        self._keys: set[bytes] = set()
-        self._distinct: list[Entry] = []
-        self._index = NearDuplicateIndex()
+        index = NearDuplicateIndex()
+        distinct: dict[bytes, Entry] = {}
         self.entries = []
         self.notes = []
         self.attributes = {}
         for batch in _in_order(partial(_prepare, reader), reader.parts()):
-            self._add(batch)
+            self.notes += batch.notes
+            self.attributes.update(batch.attributes)
+            index.add(batch.shingles.only(self._add(batch, distinct)))
+        suspects = index.suspects()
+        entries = list(distinct.values())
+        self._suspects = [entries[position] for position in suspects]
         self.entries.sort(key=lambda entry: entry.id)
 
     def __enter__(self) -> Self:
@@ -106,50 +112,45 @@ class Intake:
 
     def near_duplicates(self, threshold: float) -> list[list[Entry]]:
         """Cluster the near duplicates; of exact duplicates only one takes part."""
-        suspects = [self._distinct[position] for position in self._index.suspects()]
-        texts = shingles(words(self._texts[entry.id]) for entry in suspects)
+        texts = shingles(self._texts[entry.id] for entry in self._suspects)
         clusters = near_duplicate_clusters(texts, threshold)
-        return [[suspects[position] for position in cluster] for cluster in clusters]
+        return [[self._suspects[position] for position in cluster] for cluster in clusters]
 
-    def _add(self, batch: _Batch) -> None:
-        self.entries += batch.entries
-        self.notes += batch.notes
-        self.attributes.update(batch.attributes)
-        is_new = []
+    def _add(self, batch: _Batch, distinct: dict[bytes, Entry]) -> list[bool]:
+        """Keep a batch's documents; return which of them are the first with their key."""
+        is_first = []
         for entry, text in zip(batch.entries, batch.texts, strict=True):
             if entry.id in self._texts:
                 raise UserError(f"{entry.id}: two documents have this id; ids must be unique")
             self._texts[entry.id] = text
-            is_new.append(entry.key not in self._keys)
-            if is_new[-1]:
-                self._keys.add(entry.key)
-                self._distinct.append(entry)
-        self._index.add(batch.shingles.only(is_new))
+            self.entries.append(entry)
+            is_first.append(distinct.setdefault(entry.key, entry) is entry)
+        return is_first
 
 
 def _prepare(reader: Reader, part: Any) -> _Batch:
     """Parse a part and compute what is needed of its texts; this is most of the work."""
     parsed = reader.parse(part)
-    entries, texts, tokenised, notes = [], [], [], list(parsed.notes)
+    entries, texts, notes = [], [], list(parsed.notes)
     for document in parsed.documents:
-        tokens = words(document.text)
-        if not tokens:
+        count = len(words(document.text))
+        if count == 0:
             notes.append(Note("no_words", document.id))
             continue
-        tokenised.append(tokens)
-        texts.append(document.text.encode())
+        texts.append(document.text)
         entries.append(
             Entry(
                 document.id,
                 document.author,
                 document.source,
                 document.split,
-                len(tokens),
+                count,
                 document.date,
                 exact_key(document.text),
             )
         )
-    return _Batch(entries, texts, shingles(tokenised), notes, parsed.attributes)
+    encoded = [text.encode() for text in texts]
+    return _Batch(entries, encoded, shingles(texts), notes, parsed.attributes)
 
 
 def _in_order(work: Callable[[Any], _Batch], parts: Iterable[Any]) -> Iterator[_Batch]:
@@ -159,7 +160,7 @@ def _in_order(work: Callable[[Any], _Batch], parts: Iterable[Any]) -> Iterator[_
     if len(ahead) < 2:
         yield from map(work, ahead)
         return
-    workers = os.cpu_count() or 1
+    workers = min(os.cpu_count() or 1, _MOST_WORKERS)
     # Started afresh, not forked: the caller may have threads.
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
         running: deque[Future[_Batch]] = deque()

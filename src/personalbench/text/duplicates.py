@@ -8,6 +8,7 @@ Ullman, Mining of Massive Datasets, ch. 3) find the candidates, the exact index 
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import chain, combinations, islice
 from typing import NamedTuple
 
@@ -22,15 +23,18 @@ _PERMUTATIONS = _BANDS * _ROWS
 _SEED = 0
 
 _SHINGLE = 3
-_BATCH = 1000  # texts tokenised at a time, which bounds the memory
-_KEPT_WORDS = 300_000
+_BATCH = 200  # texts hashed at a time: what is computed of them fits into the cache
+
+# Words are hashed by their bytes as a polynomial modulo 2**64; the multipliers are odd.
+_BASE = 0x9E3779B97F4A7C15
 _MULTIPLIERS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
+_IN_WORD = np.array([byte >= 0x80 or chr(byte).isalnum() for byte in range(256)])
 
 
 def exact_key(text: str) -> bytes:
-    """Return the same 16 bytes for texts that differ in case and white space at most."""
-    folded = " ".join(text.casefold().split())
-    return hashlib.blake2b(folded.encode(), digest_size=16).digest()
+    """Return the same 16 bytes for normalised texts that differ in case and white space alone."""
+    folded = text.casefold().encode().translate(None, b" \n")
+    return hashlib.blake2b(folded, digest_size=16).digest()
 
 
 class Shingles(NamedTuple):
@@ -53,53 +57,74 @@ class Shingles(NamedTuple):
         )
 
 
-class _WordHashes(dict[str, int]):
-    """64-bit hashes of words, the same in every process; keeps those of recent texts."""
+def shingles(texts: Iterable[str]) -> Shingles:
+    """Hash the shingles of texts; a shorter text is one shingle, one without words has none.
 
-    def __missing__(self, word: str) -> int:
-        if len(self) >= _KEPT_WORDS:
-            self.clear()
-        value = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "little")
-        self[word] = value
-        return value
-
-
-_WORD_HASHES = _WordHashes()
-
-
-def shingles(texts: Iterable[Sequence[str]]) -> Shingles:
-    """Hash the shingles of tokenised texts; a shorter text is one shingle, an empty one none."""
-    hashes: list[NDArray[np.uint64]] = [np.zeros(0, np.uint64)]
-    lengths: list[int] = []
+    Words are runs of letters and digits in any case; every character outside ASCII counts
+    as a letter. This is not the tokenizer behind the counts, which takes ten times as long.
+    """
+    parts: list[NDArray[np.uint64]] = [np.zeros(0, np.uint64)]
+    counts: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
     unread = iter(texts)
     while batch := list(islice(unread, _BATCH)):
-        padded = [
-            [*text, *[""] * (_SHINGLE - len(text))] if 0 < len(text) < _SHINGLE else text
-            for text in batch
-        ]
-        tokens = np.fromiter(map(_WORD_HASHES.__getitem__, chain.from_iterable(padded)), np.uint64)
-        sizes = np.array([len(text) for text in padded])
-        hashes.append(_hash_windows(tokens, sizes))
-        lengths += np.maximum(sizes - _SHINGLE + 1, 0).tolist()
-    return Shingles(np.concatenate(hashes), np.concatenate([[0], np.cumsum(lengths, dtype=int)]))
+        hashes, lengths = _hash_words(batch)
+        windows, lengths = _hash_windows(hashes, lengths)
+        parts.append(windows)
+        counts.append(lengths)
+    return Shingles(np.concatenate(parts), np.cumsum(np.concatenate(counts)))
 
 
-def _hash_windows(tokens: NDArray[np.uint64], lengths: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Hash every window of three tokens that lies within one text.
+def _hash_words(texts: list[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Hash all words of texts; return the hashes, in order, and the texts' numbers of words."""
+    encoded = [text.casefold().encode() for text in texts]
+    data = np.frombuffer(b"\n".join(encoded) + b"\n", np.uint8)
+    edges = np.flatnonzero(np.diff(_IN_WORD[data], prepend=False))
+    starts, ends = edges[::2], edges[1::2]
+    powers, inverses = _powers(len(data).bit_length())
+    prefix = np.concatenate([np.zeros(1, np.uint64), np.cumsum(data * powers[: len(data)])])
+    # The sum of byte * base**position over a word, moved to position 0.
+    hashes = (prefix[ends] - prefix[starts]) * inverses[starts]
+    hashes ^= hashes >> np.uint64(32)
+    text_ends = np.cumsum([len(text) + 1 for text in encoded])
+    return hashes, np.diff(np.searchsorted(starts, text_ends), prepend=0)
+
+
+@lru_cache(maxsize=4)
+def _powers(bits: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return the powers 0 to 2**bits - 1 of the base and of its inverse, modulo 2**64."""
+    factors = np.ones((2, 1 << bits), np.uint64)
+    factors[:, 1:] = [[_BASE], [pow(_BASE, -1, 1 << 64)]]
+    powers, inverses = np.cumprod(factors, axis=1, dtype=np.uint64)
+    return powers, inverses
+
+
+def _hash_windows(
+    tokens: NDArray[np.uint64], lengths: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Hash every window of three words that lies within one text.
 
     Args:
-        tokens: Hashed tokens of all texts, one after the other.
-        lengths: Numbers of tokens of the texts, none of them 1 or 2.
+        tokens: Hashed words of all texts, one after the other.
+        lengths: Numbers of words of the texts.
+
+    Returns:
+        The windows' hashes, in order, and the texts' numbers of windows.
     """
-    windows = np.zeros(max(len(tokens) - _SHINGLE + 1, 0), np.uint64)
+    padding = np.where((lengths > 0) & (lengths < _SHINGLE), _SHINGLE - lengths, 0)
+    shifts = np.cumsum(padding) - padding
+    padded = np.zeros(len(tokens) + padding.sum(), np.uint64)
+    padded[np.arange(len(tokens)) + np.repeat(shifts, lengths)] = tokens
+    lengths = lengths + padding
+
+    windows = np.zeros(max(len(padded) - _SHINGLE + 1, 0), np.uint64)
     for position, multiplier in enumerate(_MULTIPLIERS):
-        windows += tokens[position : position + len(windows)] * multiplier
+        windows += padded[position : position + len(windows)] * multiplier
     windows ^= windows >> np.uint64(31)
-    inside = np.ones(len(tokens), bool)
+    inside = np.ones(len(padded), bool)
     ends = np.cumsum(lengths)[lengths > 0]
     for distance in range(1, _SHINGLE):
         inside[ends - distance] = False
-    return windows[inside[: len(windows)]]
+    return windows[inside[: len(windows)]], np.maximum(lengths - _SHINGLE + 1, 0)
 
 
 class NearDuplicateIndex:
