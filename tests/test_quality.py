@@ -10,7 +10,6 @@ from personalbench.quality import (
     CaseFacts,
     check_bundles,
     check_documents,
-    longest_shared_ngram,
 )
 from personalbench.text.tokenise import words
 
@@ -205,8 +204,3 @@ def test_contaminated_prompt_is_a_warning_with_the_length():
     report = check_bundles([told], CheckParams())
     assert report.passed
     assert failed(report) == {"prompt_contamination": {("ada/case_0001", "8")}}
-
-
-def test_longest_shared_ngram_counts_words():
-    assert longest_shared_ngram("a b c d", "x B, c y a b") == 2
-    assert longest_shared_ngram("", "a") == 0

@@ -15,6 +15,8 @@ ENCODER = Path("models/encoder")
 REPORTS = Path("reports")
 QUALITY = REPORTS / "quality.json"
 QUALITY_PAGE = REPORTS / "quality.html"
+BUNDLE_QUALITY = REPORTS / "bundle-quality.json"
+BUNDLE_QUALITY_PAGE = REPORTS / "bundle-quality.html"
 METRICS = REPORTS / "metrics.json"
 TRACKED = REPORTS / "track.json"
 

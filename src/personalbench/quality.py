@@ -7,7 +7,6 @@ that contradicts this one, or nothing.
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from difflib import SequenceMatcher
 from typing import Any, Literal, NamedTuple
 
 import great_expectations as gx
@@ -22,6 +21,7 @@ from pydantic import BaseModel, ConfigDict
 from personalbench.corpus.document import Document
 from personalbench.corpus.select import quotas
 from personalbench.errors import UserError
+from personalbench.metrics.copying import copying
 from personalbench.params import CheckParams, CorpusParams
 from personalbench.text.duplicates import exact_key, near_duplicate_clusters, shingles
 from personalbench.text.tokenise import words
@@ -251,12 +251,6 @@ def check_bundles(bundles: Sequence[BundleFacts], params: CheckParams) -> Qualit
     )
 
 
-def longest_shared_ngram(first: str, second: str) -> int:
-    """Return the length in words of the longest run of words that two texts share."""
-    matcher = SequenceMatcher(None, words(first), words(second), autojunk=False)
-    return matcher.find_longest_match().size
-
-
 def _not_empty(name: str, states: str) -> _Check:
     # Most expectations hold of a table without rows.
     return _Check(name, states, "error", None, gxe.ExpectTableRowCountToBeBetween(min_value=1))
@@ -363,7 +357,7 @@ def _case_table(bundles: Sequence[BundleFacts]) -> pd.DataFrame:
                 f"{bundle.author}/{case.id}",
                 None if case.document in set(bundle.reference) else case.document,
                 len(words(case.prompt)),
-                longest_shared_ngram(case.prompt, case.source_text),
+                copying(case.prompt, [case.source_text]).longest_run_words,
             )
             for bundle in bundles
             for case in bundle.cases

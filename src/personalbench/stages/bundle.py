@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 from personalbench import paths
 from personalbench.bundle import Bundle, Manifest, ModelIdentity, folder_name, freeze
@@ -10,7 +11,9 @@ from personalbench.errors import UserError
 from personalbench.llm.cache import ResponseCache
 from personalbench.llm.client import check_reachable, open_model
 from personalbench.params import BundleParams, Params
+from personalbench.quality import BundleFacts, CaseFacts, check_bundles
 from personalbench.seeds import draw
+from personalbench.stages.check import write_report
 from personalbench.storage import empty_folder, read_records
 from personalbench.topics import make_cases
 
@@ -29,20 +32,20 @@ def run(params: Params) -> str:
         cases = make_cases(
             [draft.references for draft in drafts], params.bundle, params.seed, prompter.complete
         )
+    bundles = [
+        replace(draft, cases=author_cases)
+        for draft, author_cases in zip(drafts, cases, strict=True)
+    ]
+    report = check_bundles([_facts(bundle) for bundle in bundles], params.check)
+    write_report(report, paths.BUNDLE_QUALITY, paths.BUNDLE_QUALITY_PAGE)
+    report.require_passed()
     empty_folder(paths.BUNDLES)
-    for draft, author_cases in zip(drafts, cases, strict=True):
-        freeze(
-            Bundle(
-                draft.manifest,
-                draft.profile,
-                draft.references,
-                draft.contrast,
-                author_cases,
-            ),
-            paths.BUNDLES / folder_name(draft.author),
-        )
-    total = sum(len(author_cases) for author_cases in cases)
-    return f"bundle: {total} cases by {len(drafts)} authors in {paths.BUNDLES}"
+    for bundle in bundles:
+        freeze(bundle, paths.BUNDLES / folder_name(bundle.author))
+    total = sum(len(bundle.cases) for bundle in bundles)
+    warnings = [check.name for check in report.checks if not check.passed]
+    warned = f" (warnings: {', '.join(warnings)})" if warnings else ""
+    return f"bundle: {total} cases by {len(bundles)} authors{warned} in {paths.BUNDLES}"
 
 
 def choose_authors(documents: Sequence[Document], params: BundleParams, seed: int) -> list[str]:
@@ -100,4 +103,18 @@ def _draft(author: str, documents: Sequence[Document], params: Params) -> Bundle
         references=tuple(own[name] for name in chosen),
         contrast=tuple(contrast),
         cases=(),
+    )
+
+
+def _facts(bundle: Bundle) -> BundleFacts:
+    return BundleFacts(
+        author=bundle.author,
+        profile=[document.id for document in bundle.profile],
+        reference=[document.id for document in bundle.references],
+        cases=[
+            CaseFacts(
+                id=case.id, document=case.document, prompt=case.prompt, source_text=document.text
+            )
+            for case, document in zip(bundle.cases, bundle.references, strict=True)
+        ],
     )
