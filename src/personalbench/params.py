@@ -265,7 +265,6 @@ class JudgeParams(Section):
     model: str
     temperature: Temperature = 0.0
     trait_posts: Count = 10
-    max_failure_rate: Share = 0.05
 
 
 class ScoreParams(Section):
