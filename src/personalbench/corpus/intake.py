@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from functools import partial
-from itertools import chain, islice
+from itertools import accumulate, chain, islice, pairwise
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -81,11 +81,17 @@ class Intake:
         for batch in _in_order(partial(_prepare, reader), reader.parts()):
             self.notes += batch.notes
             self.attributes.update(batch.attributes)
-            index.add(batch.shingles.only(self._add(batch, distinct)))
+            self.entries += batch.entries
+            self._texts.add([entry.id for entry in batch.entries], batch.texts)
+            is_first = [distinct.setdefault(entry.key, entry) is entry for entry in batch.entries]
+            index.add(batch.shingles.only(is_first))
         suspects = index.suspects()
         entries = list(distinct.values())
         self._suspects = [entries[position] for position in suspects]
         self.entries.sort(key=lambda entry: entry.id)
+        for first, second in pairwise(self.entries):
+            if first.id == second.id:
+                raise UserError(f"{first.id}: two documents have this id; ids must be unique")
 
     def __enter__(self) -> Self:
         return self
@@ -115,17 +121,6 @@ class Intake:
         texts = shingles(self._texts[entry.id] for entry in self._suspects)
         clusters = near_duplicate_clusters(texts, threshold)
         return [[self._suspects[position] for position in cluster] for cluster in clusters]
-
-    def _add(self, batch: _Batch, distinct: dict[bytes, Entry]) -> list[bool]:
-        """Keep a batch's documents; return which of them are the first with their key."""
-        is_first = []
-        for entry, text in zip(batch.entries, batch.texts, strict=True):
-            if entry.id in self._texts:
-                raise UserError(f"{entry.id}: two documents have this id; ids must be unique")
-            self._texts[entry.id] = text
-            self.entries.append(entry)
-            is_first.append(distinct.setdefault(entry.key, entry) is entry)
-        return is_first
 
 
 def _prepare(reader: Reader, part: Any) -> _Batch:
@@ -173,25 +168,22 @@ def _in_order(work: Callable[[Any], _Batch], parts: Iterable[Any]) -> Iterator[_
 
 
 class _TextFile:
-    """Texts by id, in an unnamed temporary file."""
+    """Texts by id, in an unnamed temporary file; all are added before any is read."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the intake)
         self._places: dict[str, tuple[int, int]] = {}
         self._end = 0
 
-    def __contains__(self, id: str) -> bool:
-        return id in self._places
-
-    def __setitem__(self, id: str, text: bytes) -> None:
-        self._file.write(text)
-        self._places[id] = self._end, len(text)
-        self._end += len(text)
+    def add(self, ids: Iterable[str], texts: list[bytes]) -> None:
+        ends = accumulate(map(len, texts), initial=self._end)
+        self._places.update(zip(ids, pairwise(ends), strict=True))
+        self._end += self._file.write(b"".join(texts))
 
     def __getitem__(self, id: str) -> str:
-        start, length = self._places[id]
+        start, end = self._places[id]
         self._file.seek(start)
-        return self._file.read(length).decode()
+        return self._file.read(end - start).decode()
 
     def close(self) -> None:
         self._file.close()
