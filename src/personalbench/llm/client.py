@@ -147,7 +147,7 @@ class Model:
             UserError: No endpoint can be reached, or all have been given up; says
                 which, why, and how much is kept.
         """
-        keys = [self._key(request) for request in requests]
+        keys = [self.key(request) for request in requests]
         replies: dict[str, Reply] = {}
         if self.cache is not None:
             kept = self.cache.find(keys)
@@ -173,7 +173,8 @@ class Model:
                 self.addresses = _addresses(self.spec)
         return self.addresses
 
-    def _key(self, request: Request) -> str:
+    def key(self, request: Request) -> str:
+        """Key of the request's answer in the cache."""
         spec = self.spec
         return answer_key(
             {
