@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -224,8 +224,12 @@ def open_model(
         cache: Where answers are kept; None keeps none.
         patience: Bounds of waiting and trying.
     """
+    patience = patience or Patience()
+    if spec.kind == "embedded":
+        # A server on this machine's own cores is slow at worst; if it dies, that is seen.
+        patience = replace(patience, slowest=patience.slowest / 10)
     with ExitStack() as stack:
-        yield Model(spec, cache, patience or Patience(), stack)
+        yield Model(spec, cache, patience, stack)
 
 
 def check_reachable(spec: ModelParams, *, patience: Patience | None = None) -> None:
@@ -340,9 +344,11 @@ class _Run:
             alive = [each for each in addresses if each.base_url not in self._dead]
             if not alive:
                 why = "; ".join(f"{where}: {reason}" for where, reason in self._dead.items())
+                embedded = self._model.spec.kind == "embedded"
+                mend = "run again" if embedded else "mend the server and run again"
                 raise UserError(
                     f"models: {self._model.spec.id} at {why}; {self._kept} new answers are kept "
-                    f"and {len(self._queue)} are missing: mend the server and run again"
+                    f"and {len(self._queue)} are missing: {mend}"
                 )
             await _together([self._serve(address) for address in alive])
 
