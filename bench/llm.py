@@ -19,7 +19,7 @@ import httpx2
 
 from personalbench.llm.cache import Response, ResponseCache
 from personalbench.llm.client import open_model
-from personalbench.llm.embedded import MODEL_FILES, Address, embedded_server, slots
+from personalbench.llm.embedded import MODEL_FILES, Address, Layout, embedded_servers
 from personalbench.llm.types import Message, Reply, Request
 from personalbench.params import ModelParams
 
@@ -116,11 +116,11 @@ def with_client(concurrency: int, requests: Sequence[Request]) -> float:
 def with_load_generator(concurrency: int, requests: Sequence[Request]) -> float:
     """Tokens per second of the same server to nothing but concurrent posts, in order."""
 
-    async def post_all(address: Address) -> int:
+    async def post_all(addresses: Sequence[Address]) -> int:
         queue = list(reversed(requests))
         tokens = 0
 
-        async def worker(client: httpx2.AsyncClient) -> None:
+        async def worker(client: httpx2.AsyncClient, address: Address) -> None:
             nonlocal tokens
             while queue:
                 request = queue.pop()
@@ -134,21 +134,23 @@ def with_load_generator(concurrency: int, requests: Sequence[Request]) -> float:
                 answer = await client.post(f"{address.base_url}/chat/completions", json=body)
                 tokens += answer.json()["usage"]["completion_tokens"]
 
-        headers = {"Authorization": f"Bearer {address.api_key}"}
+        headers = {"Authorization": f"Bearer {addresses[0].api_key}"}
         async with httpx2.AsyncClient(headers=headers, timeout=None, trust_env=False) as client:
-            await asyncio.gather(*(worker(client) for _ in range(concurrency)))
+            each = concurrency // len(addresses)
+            await asyncio.gather(*(worker(client, where) for where in list(addresses) * each))
         return tokens
 
-    with embedded_server(embedded(concurrency)) as address:
+    with embedded_servers(embedded(concurrency)) as addresses:
         started = time.perf_counter()
-        tokens = asyncio.run(post_all(address))
+        tokens = asyncio.run(post_all(addresses))
         return tokens / (time.perf_counter() - started)
 
 
 def bench_embedded() -> None:
     """Sixty few-shot generations for three authors."""
     requests = few_shot_requests()
-    wide = slots(embedded(8))
+    layout = Layout.of(embedded(8))
+    wide = layout.processes * layout.slots
     alone = with_client(1, requests)
     print(f"one at a time: {alone:.1f} tokens/s", flush=True)
     together = with_client(wide, requests)

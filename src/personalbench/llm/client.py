@@ -19,7 +19,7 @@ from tqdm import tqdm  # type: ignore[import-untyped]
 from personalbench.errors import UserError
 from personalbench.llm.cache import Response, ResponseCache, answer_key
 from personalbench.llm.clean import clean
-from personalbench.llm.embedded import Address, embedded_server, locate, model_file, slots
+from personalbench.llm.embedded import Address, Layout, embedded_servers, locate, model_file
 from personalbench.llm.prefixes import SharedPrefixes
 from personalbench.llm.types import Reply, Request
 from personalbench.params import ModelParams
@@ -167,7 +167,7 @@ class Model:
     def _open(self) -> list[Address]:
         if self.addresses is None:
             if self.spec.kind == "embedded":
-                self.addresses = [self._stack.enter_context(embedded_server(self.spec))]
+                self.addresses = self._stack.enter_context(embedded_servers(self.spec))
             else:
                 check_reachable(self.spec, patience=self.patience)
                 self.addresses = _addresses(self.spec)
@@ -304,9 +304,9 @@ async def _probe(client: openai.AsyncOpenAI, spec: ModelParams, patience: Patien
 class _Endpoint:
     """One endpoint in use, and how often in a row it failed."""
 
-    def __init__(self, client: openai.AsyncOpenAI, prefixes: SharedPrefixes | None) -> None:
+    def __init__(self, client: openai.AsyncOpenAI, address: Address) -> None:
         self.client = client
-        self.prefixes = prefixes
+        self.address = address
         self.faults = 0
 
 
@@ -331,6 +331,11 @@ class _Run:
         )
         self._replies = replies
         self._advance = advance
+        self._prefixes = (
+            SharedPrefixes(model.spec.id, list(self._queue))
+            if model.spec.kind == "embedded"
+            else None
+        )
         self._dead: dict[str, str] = {}
         self._kept = 0
 
@@ -356,11 +361,8 @@ class _Run:
         spec = self._model.spec
         embedded = spec.kind == "embedded"
         async with _connect(address) as client:
-            prefixes = (
-                SharedPrefixes(client, address, spec.id, list(self._queue)) if embedded else None
-            )
-            endpoint = _Endpoint(client, prefixes)
-            workers = slots(spec) if embedded else spec.concurrency
+            endpoint = _Endpoint(client, address)
+            workers = Layout.of(spec).slots if embedded else spec.concurrency
             try:
                 await _together([self._worker(endpoint, slot) for slot in range(workers)])
             except _Dead as fault:
@@ -380,8 +382,8 @@ class _Run:
     async def _answer(self, endpoint: _Endpoint, slot: int, key: str, request: Request) -> Reply:
         seed = request.seed
         placement: dict[str, Any] = {}
-        if endpoint.prefixes is not None:
-            await endpoint.prefixes.prepare(slot, key)
+        if self._prefixes is not None:
+            await self._prefixes.prepare(endpoint.client, endpoint.address, slot, key)
             placement = {"id_slot": slot}
         for attempt in range(1, self._patience.empty_attempts + 1):
             body = self._model.body(request, seed)
