@@ -339,6 +339,16 @@ def test_faults_in_a_row_stop_the_run_with_one_line() -> None:
     assert "\n" not in error.value.message
 
 
+def test_faults_among_answers_do_not_stop_the_run() -> None:
+    def flaky(body: dict[str, Any], number: int) -> Says:
+        return Says(status=500, body=b"{}") if number % 3 == 0 else echo(body, number)
+
+    with Stub(flaky) as stub:
+        replies = complete(stub.spec(concurrency=1), [asks(f"q{number}") for number in range(20)])
+    assert {reply.status for reply in replies} == {"ok"}
+    assert len(stub.bodies) - 20 > IMPATIENT.faults_in_a_row
+
+
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_a_wrong_key_or_model_stops_the_run_at_once(status: int) -> None:
     refusal = Says(status=status, body=b'{"error": "no such model"}')

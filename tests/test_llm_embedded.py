@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from personalbench.errors import UserError
 from personalbench.llm import embedded
 from personalbench.llm.client import check_reachable, open_model
-from personalbench.llm.embedded import MODEL_FILES, ModelFile, embedded_server, locate
+from personalbench.llm.embedded import MODEL_FILES, Layout, ModelFile, embedded_servers, locate
 from personalbench.llm.structured import ask
 from personalbench.llm.types import Message, Request
 from personalbench.params import ModelParams
@@ -70,7 +70,7 @@ def test_a_common_beginning_is_read_once_for_all_slots() -> None:
 
 
 def test_strangers_are_turned_away_and_nothing_listens_afterwards() -> None:
-    with embedded_server(packaged("smollm2-135m")) as address:
+    with embedded_servers(packaged("smollm2-135m", concurrency=1)) as (address,):
         url = urlsplit(address.base_url)
         assert url.hostname == "127.0.0.1"
         assert httpx2.post(f"{address.base_url}/chat/completions", json={}).status_code == 401
@@ -83,13 +83,13 @@ def test_strangers_are_turned_away_and_nothing_listens_afterwards() -> None:
 def test_the_server_ends_with_a_killed_stage() -> None:
     script = """
         import time
-        from personalbench.llm.embedded import MODEL_FILES, embedded_server
+        from personalbench.llm.embedded import MODEL_FILES, embedded_servers
         from personalbench.params import ModelParams
         name = "smollm2-135m"
         spec = ModelParams(
-            kind="embedded", family=name, id=name, revision=MODEL_FILES[name].sha256
+            kind="embedded", family=name, id=name, revision=MODEL_FILES[name].sha256, concurrency=1
         )
-        with embedded_server(spec) as address:
+        with embedded_servers(spec) as (address,):
             print(address.base_url, address.states, flush=True)
             time.sleep(60)
     """
@@ -148,6 +148,18 @@ def test_a_damaged_or_missing_package_file_is_named(
         locate(missing)
 
 
+def test_the_machine_bounds_processes_threads_and_slots(monkeypatch: pytest.MonkeyPatch) -> None:
+    def layout(cores: int, concurrency: int) -> Layout:
+        monkeypatch.setattr(embedded, "cores", lambda: cores)
+        return Layout.of(packaged("smollm2-135m", concurrency=concurrency))
+
+    assert layout(2, 8) == Layout(processes=2, threads=1, slots=4)
+    assert layout(2, 1) == Layout(processes=1, threads=2, slots=1)
+    assert layout(1, 8) == Layout(processes=1, threads=1, slots=4)
+    assert layout(16, 8) == Layout(processes=4, threads=4, slots=2)
+    assert layout(4, 6) == Layout(processes=4, threads=1, slots=2)
+
+
 def test_the_entry_must_name_the_packaged_file() -> None:
     check_reachable(packaged("smollm2-135m"))
     with pytest.raises(UserError, match="there are: gemma3-270m, smollm2-135m"):
@@ -165,7 +177,7 @@ def test_a_server_that_does_not_start_says_why(
     monkeypatch.setitem(embedded.MODEL_FILES, "made-up", file)
     with (
         pytest.raises(UserError, match=r"made-up: the embedded server does not start: .+"),
-        embedded_server(packaged("made-up")),
+        embedded_servers(packaged("made-up")),
     ):
         pass
 

@@ -115,6 +115,8 @@ def test_usage_adds_up_and_never_guesses() -> None:
     assert usage.statuses == {"failed": 1, "ok": 2, "truncated": 1}
     assert usage.flags == {"fence": 1}
     assert usage.failure_rate == 0.5
+    assert usage.duplicates == 0
+    assert summarise(spec, [*replies, *replies]).duplicates == 4
     assert (usage.prompt_tokens, usage.completion_tokens, usage.seconds) == (3000, 300, 4.5)
     assert usage.cost == pytest.approx(0.009)  # 3000 * 2 / 1e6 + 300 * 10 / 1e6
 

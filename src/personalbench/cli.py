@@ -194,7 +194,7 @@ def models_check(name: str, as_json: bool) -> None:
         click.echo(result.model_dump_json(indent=2))
     else:
         for key, value in result.model_dump(exclude={"problems"}).items():
-            click.echo(f"{key}: {'not sent' if value is None else value}")
+            click.echo(f"{key}: {'-' if value is None else value}")
         for problem in result.problems:
             click.echo(f"problem: {problem}")
     if result.problems:

@@ -65,7 +65,10 @@ def check_model(spec: ModelParams) -> ModelCheck:
     if json_schema is False:
         problems.append("the JSON schema is ignored; set structured: false")
     if not thinking_off:
-        problems.append("the model thinks; set chat_template: {enable_thinking: false}")
+        problems.append(
+            "the model thinks; set chat_template: {enable_thinking: false}, "
+            "or extra_body: {reasoning_effort: none} on Ollama"
+        )
     return ModelCheck(
         model=spec.id,
         answered_as=first.model,

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,7 +19,7 @@ from tqdm import tqdm
 from personalbench.errors import UserError
 from personalbench.llm.cache import Response, ResponseCache, answer_key
 from personalbench.llm.clean import clean
-from personalbench.llm.embedded import Address, embedded_server, locate, model_file, slots
+from personalbench.llm.embedded import Address, Layout, embedded_servers, locate, model_file
 from personalbench.llm.prefixes import SharedPrefixes
 from personalbench.llm.types import Reply, Request
 from personalbench.params import ModelParams
@@ -147,7 +147,7 @@ class Model:
             UserError: No endpoint can be reached, or all have been given up; says
                 which, why, and how much is kept.
         """
-        keys = [self._key(request) for request in requests]
+        keys = [self.key(request) for request in requests]
         replies: dict[str, Reply] = {}
         if self.cache is not None:
             kept = self.cache.find(keys)
@@ -167,13 +167,14 @@ class Model:
     def _open(self) -> list[Address]:
         if self.addresses is None:
             if self.spec.kind == "embedded":
-                self.addresses = [self._stack.enter_context(embedded_server(self.spec))]
+                self.addresses = self._stack.enter_context(embedded_servers(self.spec))
             else:
                 check_reachable(self.spec, patience=self.patience)
                 self.addresses = _addresses(self.spec)
         return self.addresses
 
-    def _key(self, request: Request) -> str:
+    def key(self, request: Request) -> str:
+        """Key of the request's answer in the cache."""
         spec = self.spec
         return answer_key(
             {
@@ -223,8 +224,12 @@ def open_model(
         cache: Where answers are kept; None keeps none.
         patience: Bounds of waiting and trying.
     """
+    patience = patience or Patience()
+    if spec.kind == "embedded":
+        # A server on this machine's own cores is slow at worst; if it dies, that is seen.
+        patience = replace(patience, slowest=patience.slowest / 10)
     with ExitStack() as stack:
-        yield Model(spec, cache, patience or Patience(), stack)
+        yield Model(spec, cache, patience, stack)
 
 
 def check_reachable(spec: ModelParams, *, patience: Patience | None = None) -> None:
@@ -299,9 +304,9 @@ async def _probe(client: openai.AsyncOpenAI, spec: ModelParams, patience: Patien
 class _Endpoint:
     """One endpoint in use, and how often in a row it failed."""
 
-    def __init__(self, client: openai.AsyncOpenAI, prefixes: SharedPrefixes | None) -> None:
+    def __init__(self, client: openai.AsyncOpenAI, address: Address) -> None:
         self.client = client
-        self.prefixes = prefixes
+        self.address = address
         self.faults = 0
 
 
@@ -326,6 +331,11 @@ class _Run:
         )
         self._replies = replies
         self._advance = advance
+        self._prefixes = (
+            SharedPrefixes(model.spec.id, list(self._queue))
+            if model.spec.kind == "embedded"
+            else None
+        )
         self._dead: dict[str, str] = {}
         self._kept = 0
 
@@ -339,9 +349,11 @@ class _Run:
             alive = [each for each in addresses if each.base_url not in self._dead]
             if not alive:
                 why = "; ".join(f"{where}: {reason}" for where, reason in self._dead.items())
+                embedded = self._model.spec.kind == "embedded"
+                mend = "run again" if embedded else "mend the server and run again"
                 raise UserError(
                     f"models: {self._model.spec.id} at {why}; {self._kept} new answers are kept "
-                    f"and {len(self._queue)} are missing: mend the server and run again"
+                    f"and {len(self._queue)} are missing: {mend}"
                 )
             await _together([self._serve(address) for address in alive])
 
@@ -349,11 +361,8 @@ class _Run:
         spec = self._model.spec
         embedded = spec.kind == "embedded"
         async with _connect(address) as client:
-            prefixes = (
-                SharedPrefixes(client, address, spec.id, list(self._queue)) if embedded else None
-            )
-            endpoint = _Endpoint(client, prefixes)
-            workers = slots(spec) if embedded else spec.concurrency
+            endpoint = _Endpoint(client, address)
+            workers = Layout.of(spec).slots if embedded else spec.concurrency
             try:
                 await _together([self._worker(endpoint, slot) for slot in range(workers)])
             except _Dead as fault:
@@ -373,8 +382,8 @@ class _Run:
     async def _answer(self, endpoint: _Endpoint, slot: int, key: str, request: Request) -> Reply:
         seed = request.seed
         placement: dict[str, Any] = {}
-        if endpoint.prefixes is not None:
-            await endpoint.prefixes.prepare(slot, key)
+        if self._prefixes is not None:
+            await self._prefixes.prepare(endpoint.client, endpoint.address, slot, key)
             placement = {"id_slot": slot}
         for attempt in range(1, self._patience.empty_attempts + 1):
             body = self._model.body(request, seed)

@@ -1,6 +1,6 @@
 """Language models that run inside the stage: no account, no network, no GPU.
 
-llama.cpp serves them over loopback from a process of its own, which ends with the
+llama.cpp serves them over loopback from processes of their own, which end with the
 stage, however that ends.
 """
 
@@ -12,10 +12,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, Self
 
 from personalbench.errors import UserError
 from personalbench.llm.paths import cache_folder
@@ -23,6 +24,7 @@ from personalbench.params import ModelParams
 from personalbench.storage import sha256_file
 
 _SLOTS_PER_CORE = 4
+_MOST_PROCESSES = 4
 
 # A base model completes text: plain roles show it where an answer begins, and the next
 # role's name ends the answer.
@@ -177,29 +179,55 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
-def slots(spec: ModelParams) -> int:
-    """Answers worked on at once: what is wished for, within what the machine can do."""
-    return min(spec.concurrency, _SLOTS_PER_CORE * cores())
+@dataclass(frozen=True)
+class Layout:
+    """How an embedded model is spread over the machine's cores.
+
+    Small models gain more from a process a core than from threads that wait for each
+    other at every layer.
+    """
+
+    processes: int
+    threads: int
+    slots: int
+
+    @classmethod
+    def of(cls, spec: ModelParams) -> Self:
+        """Processes, threads of each and slots of each for the wished concurrency."""
+        processes = min(cores(), spec.concurrency, _MOST_PROCESSES)
+        in_flight = min(spec.concurrency, _SLOTS_PER_CORE * cores())
+        return cls(processes, cores() // processes, -(-in_flight // processes))
 
 
 @contextmanager
-def embedded_server(spec: ModelParams) -> Iterator[Address]:
-    """Serve an embedded model on a free loopback port with a random key.
+def embedded_servers(spec: ModelParams) -> Iterator[list[Address]]:
+    """Serve an embedded model on free loopback ports with a random key.
 
     Raises:
-        UserError: The model file is missing or damaged, or the server does not start.
+        UserError: The model file is missing or damaged, or a server does not start.
     """
     file = model_file(spec)
-    api_key = secrets.token_urlsafe(24)
-    settings = {
-        "path": str(locate(file)),
-        "name": spec.id,
-        "chat_template": file.chat_template,
-        "api_key": api_key,
-        "slots": slots(spec),
-        "context": spec.max_context * slots(spec),
-        "threads": cores(),
-    }
+    path = locate(file)
+    layout = Layout.of(spec)
+    with (
+        tempfile.TemporaryDirectory(prefix="personalbench-", ignore_cleanup_errors=True) as states,
+        ExitStack() as stack,
+    ):
+        settings = {
+            "path": str(path),
+            "name": spec.id,
+            "chat_template": file.chat_template,
+            "api_key": secrets.token_urlsafe(24),
+            "slots": layout.slots,
+            "context": spec.max_context * layout.slots,
+            "threads": layout.threads,
+            "states": states,
+        }
+        yield [stack.enter_context(_server(settings)) for _ in range(layout.processes)]
+
+
+@contextmanager
+def _server(settings: dict[str, Any]) -> Iterator[Address]:
     script = Path(__file__).with_name("embedded_process.py")
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints,
@@ -219,13 +247,12 @@ def embedded_server(spec: ModelParams) -> Iterator[Address]:
             # The key goes over the pipe: arguments and environment can be read by others.
             process.stdin.write(json.dumps(settings) + "\n")
             process.stdin.flush()
-            started = process.stdout.readline()
-            if not started:
+            base_url = process.stdout.readline().strip()
+            if not base_url:
                 complaints.seek(0)
-                lines = complaints.read().split("\n")
-                why = next((line for line in reversed(lines) if line.strip()), "no reason given")
-                raise UserError(f"{spec.id}: the embedded server does not start: {why.strip()}")
-            answer = json.loads(started)
-            yield Address(answer["base_url"], api_key, Path(answer["states"]))
+                lines = [line for line in complaints.read().split("\n") if line.strip()]
+                why = lines[-1].strip() if lines else "no reason given"
+                raise UserError(f"{settings['name']}: the embedded server does not start: {why}")
+            yield Address(base_url, settings["api_key"], Path(settings["states"]))
         finally:
             process.stdin.close()  # ends the server

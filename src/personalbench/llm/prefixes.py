@@ -40,46 +40,46 @@ class SharedPrefixes:
     """Puts the common beginning of a request's group into the slot that answers it.
 
     Args:
-        client: Connected to the embedded server.
-        address: Of that server.
         model: The model's name in requests.
         ordered: All requests by key, ordered so that common beginnings are adjacent.
     """
 
-    def __init__(
-        self,
-        client: openai.AsyncOpenAI,
-        address: Address,
-        model: str,
-        ordered: Sequence[tuple[str, Request]],
-    ) -> None:
-        self._client = client
-        self._address = address
+    def __init__(self, model: str, ordered: Sequence[tuple[str, Request]]) -> None:
         self._model = model
         self._groups = _groups(ordered)
-        self._loaded: dict[int, _Group | None] = {}
+        self._loaded: dict[tuple[str, int], _Group | None] = {}
 
-    async def prepare(self, slot: int, key: str) -> None:
-        """Make the slot ready for a request; the first of a group reads, others copy.
+    async def prepare(
+        self, client: openai.AsyncOpenAI, address: Address, slot: int, key: str
+    ) -> None:
+        """Make a server's slot ready for a request; the first of a group reads, others copy.
 
         A fault here is left to the request itself, which meets and reports it.
         """
+        assert address.states is not None
         group = self._groups.get(key)
-        if group is not None and self._loaded.get(slot) is not group:
+        place = (address.base_url, slot)
+        if group is None:
+            self._loaded[place] = None
+            return
+        state = address.states / f"{id(group):x}.state"
+        if self._loaded.get(place) is not group:
             async with group.lock:
                 try:
-                    await self._load(slot, group)
+                    await self._load(client, address, slot, group, state)
+                    self._loaded[place] = group
                 except openai.APIError:
-                    group = None
-        self._loaded[slot] = group
-        if group is not None:
-            group.members -= 1
-            if group.members == 0:
-                self._state(group).unlink(missing_ok=True)
+                    self._loaded[place] = None
+        group.members -= 1
+        if group.members == 0:
+            state.unlink(missing_ok=True)
 
-    async def _load(self, slot: int, group: _Group) -> None:
+    async def _load(
+        self, client: openai.AsyncOpenAI, address: Address, slot: int, group: _Group, state: Path
+    ) -> None:
+        slot_url = f"{address.base_url.removesuffix('/v1')}/slots/{slot}"
         if group.saved:
-            await self._slot_action(slot, "restore", group)
+            await _post(client, f"{slot_url}?action=restore", {"filename": state.name})
             return
         body = {
             "model": self._model,
@@ -87,22 +87,13 @@ class SharedPrefixes:
             "max_tokens": 1,
             "id_slot": slot,
         }
-        await self._post("/chat/completions", body)
-        await self._slot_action(slot, "save", group)
+        await _post(client, "/chat/completions", body)
+        await _post(client, f"{slot_url}?action=save", {"filename": state.name})
         group.saved = True
 
-    async def _slot_action(self, slot: int, action: str, group: _Group) -> None:
-        root = self._address.base_url.removesuffix("/v1")
-        await self._post(
-            f"{root}/slots/{slot}?action={action}", {"filename": self._state(group).name}
-        )
 
-    def _state(self, group: _Group) -> Path:
-        assert self._address.states is not None
-        return self._address.states / f"{id(group):x}.state"
-
-    async def _post(self, path: str, body: dict[str, Any]) -> None:
-        await self._client.post(path, cast_to=httpx2.Response, body=body)
+async def _post(client: openai.AsyncOpenAI, path: str, body: dict[str, Any]) -> None:
+    await client.post(path, cast_to=httpx2.Response, body=body)
 
 
 def _groups(ordered: Sequence[tuple[str, Request]]) -> dict[str, _Group]:

@@ -19,6 +19,7 @@ class Usage(BaseModel):
         cached: Replies that were kept from an earlier run.
         statuses: Number of replies by status.
         flags: Number of replies by flag.
+        duplicates: ``ok`` replies whose text another one has too.
         failure_rate: Share of replies that are not ``ok``; None without replies.
         seeds_sent: Whether the server was given seeds.
         prompt_tokens: As the servers counted, over the replies that were counted.
@@ -37,6 +38,7 @@ class Usage(BaseModel):
     cached: int
     statuses: dict[str, int]
     flags: dict[str, int]
+    duplicates: int
     failure_rate: float | None
     seeds_sent: bool
     prompt_tokens: int
@@ -55,6 +57,7 @@ def summarise(spec: ModelParams, replies: Sequence[Reply]) -> Usage:
         replies: All its replies in a stage, or of a twin.
     """
     statuses = Counter(reply.status for reply in replies)
+    texts = Counter(reply.text for reply in replies if reply.status == "ok")
     prompt_tokens = sum(reply.prompt_tokens or 0 for reply in replies)
     completion_tokens = sum(reply.completion_tokens or 0 for reply in replies)
     uncounted = sum(
@@ -78,6 +81,7 @@ def summarise(spec: ModelParams, replies: Sequence[Reply]) -> Usage:
         cached=sum(reply.cached for reply in replies),
         statuses=dict(sorted(statuses.items())),
         flags=dict(sorted(Counter(flag for reply in replies for flag in reply.flags).items())),
+        duplicates=sum(number for number in texts.values() if number > 1),
         failure_rate=1 - statuses["ok"] / len(replies) if replies else None,
         seeds_sent=spec.send_seed,
         prompt_tokens=prompt_tokens,
