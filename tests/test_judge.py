@@ -133,10 +133,21 @@ def test_questions_come_from_profile_documents_alone() -> None:
     assert "adareference" not in content
 
 
-def test_an_author_whose_questions_never_parse_has_none_with_the_reason() -> None:
-    six = Says(json.dumps({"questions": ["What?"] * 6}))
+@pytest.mark.parametrize(
+    "questions",
+    [
+        [*QUESTIONS, "Does it show manner 6?"],
+        QUESTIONS[:4],
+        [*QUESTIONS[:4], QUESTIONS[0].upper()],
+        [*QUESTIONS[:4], "?"],
+    ],
+)
+def test_six_four_repeated_or_empty_questions_are_none_with_the_reason(
+    questions: list[str],
+) -> None:
+    said = Says(json.dumps({"questions": questions}))
     with (
-        Stub(lambda body, number: six) as stub,
+        Stub(lambda body, number: said) as stub,
         open_model(stub.spec(), cache=None, patience=IMPATIENT) as model,
     ):
         (traits,) = extract([bundle()], PARAMS, 1, model)

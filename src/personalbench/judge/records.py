@@ -2,11 +2,11 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
 QUESTIONS = 5
 
-Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=160)]
+Line = Annotated[str, StringConstraints(min_length=15, max_length=140)]
 
 
 class _Answer(BaseModel):
@@ -19,6 +19,14 @@ class TraitQuestions(_Answer):
     """Call 1: five yes/no questions about an author's style."""
 
     questions: Annotated[list[Line], Field(min_length=QUESTIONS, max_length=QUESTIONS)]
+
+    @field_validator("questions")
+    @classmethod
+    def _distinct(cls, questions: list[str]) -> list[str]:
+        """One question asked twice would count its trait twice."""
+        if len({question.strip().casefold() for question in questions}) < len(questions):
+            raise ValueError("a question stands twice")
+        return questions
 
 
 class TraitFinding(_Answer):
