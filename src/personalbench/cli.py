@@ -91,7 +91,8 @@ def train_encoder(
     Both are files of documents as the corpus stage writes them. Run again with more
     --steps, training goes on from the checkpoint in --work.
     """
-    from personalbench.encoders.train import Recipe, run
+    from personalbench.encoders.train import Recipe
+    from personalbench.stages.train_encoder import run
 
     if (decay is None) != (output is None):
         raise click.UsageError("--decay and --output belong together")
@@ -109,7 +110,7 @@ def calibrate(documents: Path, output: Path, authors: int, group_size: int) -> N
     from personalbench.encoders.calibration import calibrate as make
     from personalbench.encoders.load import load_encoder
     from personalbench.params import load_params
-    from personalbench.stages.weights import ENCODER
+    from personalbench.paths import ENCODER
     from personalbench.storage import iterate_records
 
     params = load_params()

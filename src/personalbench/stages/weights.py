@@ -8,4 +8,7 @@ from personalbench.params import Params
 def run(params: Params) -> str:
     """Fetch or build the encoder's files and verify them."""
     made = prepare_weights(params.weights, paths.ENCODER)
-    return f"weights: {made.encoder} at {made.revision}: {len(made.files)} files verified in {paths.ENCODER}"
+    return (
+        f"weights: {made.encoder} at {made.revision}: {len(made.files)} files verified "
+        f"in {paths.ENCODER}"
+    )
