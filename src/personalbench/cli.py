@@ -106,20 +106,21 @@ def train_encoder(
 @click.option("--group-size", type=click.IntRange(1), default=5, show_default=True)
 def calibrate(documents: Path, output: Path, authors: int, group_size: int) -> None:
     """Make calibration vectors for the prepared encoder from DOCUMENTS of many authors."""
+    from personalbench import paths
     from personalbench.corpus.document import Document
     from personalbench.encoders.calibration import calibrate as make
     from personalbench.encoders.load import load_encoder
     from personalbench.params import load_params
-    from personalbench.paths import ENCODER
     from personalbench.storage import iterate_records
 
     params = load_params()
-    encoder = load_encoder(params.weights.encoder, ENCODER, params.weights.max_length)
+    encoder = load_encoder(params.weights.encoder, paths.ENCODER, params.weights.max_length)
     made = make(encoder, iterate_records(documents, Document), authors, group_size, params.seed)
     made.save(output)
     click.echo(f"{output}: {authors} authors, {group_size} documents each, {encoder.name}")
 
 
+@main.command()
 @click.argument("source")
 @click.option("--min-profile", type=click.IntRange(1), help="Fewest profile documents.")
 @click.option("--min-reference", type=click.IntRange(1), help="Fewest reference documents.")

@@ -11,12 +11,12 @@ from difflib import SequenceMatcher
 from typing import Any, Literal, NamedTuple
 
 import great_expectations as gx
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 from great_expectations import expectations
 from great_expectations.data_context.types.base import ProgressBarsConfig
 from great_expectations.expectations.expectation import Expectation
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from py3langid import classify  # type: ignore[import-untyped]
+from py3langid import classify
 from pydantic import BaseModel, ConfigDict
 
 from personalbench.corpus.document import Document

@@ -54,7 +54,7 @@ def own_text(body: str) -> str:
     The library finds where the quoted conversation below an answer begins; quotations
     between the lines of an answer, a signature after ``--`` and the device's line go too.
     """
-    from mailparser_reply import EmailReplyParser  # type: ignore[import-untyped]
+    from mailparser_reply import EmailReplyParser
 
     replies = EmailReplyParser(languages=_LANGUAGES).read(normalise(body)).replies
     answer = replies[0].content if replies else ""

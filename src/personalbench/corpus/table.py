@@ -138,7 +138,7 @@ class TableReader:
                 raise UserError(f"{self.path}, after line {reader.line_num}: {error}") from None
 
     def _parquet(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        from pyarrow import ArrowException, parquet  # type: ignore[import-untyped]
+        from pyarrow import ArrowException, parquet
 
         try:
             file = parquet.ParquetFile(self.path)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import httpx2
 import openai
 from pydantic import BaseModel, ConfigDict
-from tqdm import tqdm  # type: ignore[import-untyped]
+from tqdm import tqdm
 
 from personalbench.errors import UserError
 from personalbench.llm.cache import Response, ResponseCache, answer_key

@@ -9,7 +9,7 @@ import json
 import sys
 import tempfile
 
-import xllamacpp  # type: ignore[import-untyped]
+import xllamacpp
 
 
 def main() -> None:

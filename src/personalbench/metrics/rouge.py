@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from rouge_score.rouge_scorer import RougeScorer  # type: ignore[import-untyped]
-from rouge_score.tokenizers import Tokenizer  # type: ignore[import-untyped]
+from rouge_score.rouge_scorer import RougeScorer
+from rouge_score.tokenizers import Tokenizer
 
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.text.tokenise import words

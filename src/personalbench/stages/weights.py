@@ -8,7 +8,5 @@ from personalbench.params import Params
 def run(params: Params) -> str:
     """Fetch or build the encoder's files and verify them."""
     made = prepare_weights(params.weights, paths.ENCODER)
-    return (
-        f"weights: {made.encoder} at {made.revision}: {len(made.files)} files verified "
-        f"in {paths.ENCODER}"
-    )
+    files = f"{len(made.files)} files verified in {paths.ENCODER}"
+    return f"weights: {made.encoder} at {made.revision[:12]}: {files}"

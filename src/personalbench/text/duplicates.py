@@ -12,7 +12,7 @@ from itertools import chain, combinations, islice
 from typing import NamedTuple
 
 import numpy as np
-import rensa  # type: ignore[import-untyped]
+import rensa
 from numpy.typing import NDArray
 
 # 32 bands of 4 rows: a pair of Jaccard index 0.8 becomes a candidate with a probability

@@ -23,7 +23,7 @@ is no sentence.
 
 from collections import Counter
 
-import regex  # type: ignore[import-untyped]
+import regex
 
 _INVISIBLE = "\u00ad\u061c\u200b\u200c\u200d\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff"
 _STRIP = regex.compile(f"[{_INVISIBLE}]")
