@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from tokenizers import AddedToken, Regex, Tokenizer
 from tokenizers.normalizers import BertNormalizer, Prepend, Replace, Sequence
 from torch import Tensor
@@ -183,7 +183,8 @@ def build(adapter: Path, destination: Path) -> None:
         "backbone": backbone_settings(folder),
     }
     write_json(destination / "config.json", settings)
-    save_file(merge(backbone_tensors(folder), update), destination / "model.safetensors")
+    merged = merge(backbone_tensors(folder), update)
+    (destination / "model.safetensors").write_bytes(save(merged))
     tokenizer(folder).save(str(destination / "tokenizer.json"))
 
 

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from safetensors.torch import save_file
+from safetensors.torch import save
 from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
@@ -287,7 +287,7 @@ class Trainer:
         self._log(validation_auc(self.model, self._validation))
         tensors = {k: v.to(torch.float16) for k, v in self.model.adapter().items()}
         path.parent.mkdir(parents=True, exist_ok=True)
-        save_file(tensors, path, metadata={"recipe": json.dumps(asdict(self._recipe))})
+        path.write_bytes(save(tensors, {"recipe": json.dumps(asdict(self._recipe))}))
 
     def _advance(self, stop: int | None, decay: int) -> None:
         started = time.monotonic()
