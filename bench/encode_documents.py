@@ -27,6 +27,14 @@ from personalbench.storage import iterate_records
 LENGTH = 512
 
 
+def mud_sized(*, bfloat16: bool = False) -> LuarEncoder:
+    """LUAR-MUD's size, random weights. Only lengths matter, so any tokenizer does."""
+    torch.manual_seed(0)
+    settings = {name: value for name, value in DISTILROBERTA.items() if name != "model_type"}
+    luar = Luar(RobertaConfig(**settings), 512, bfloat16=bfloat16).eval()
+    return LuarEncoder(luar, mini.tokenizer(mini.backbone_folder()), "mud-sized", "-", LENGTH)
+
+
 def recipe(luar: Luar, tokens: list[np.ndarray]) -> np.ndarray:
     """Episodes of five, every document padded to the longest length."""
     vectors = []
@@ -70,13 +78,9 @@ def main() -> None:
     parser.add_argument("--bfloat16", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(2)
-    torch.manual_seed(0)
     documents = islice(iterate_records(options.path, Document), options.documents)
     texts = [document.text for document in documents]
-    settings = {k: v for k, v in DISTILROBERTA.items() if k != "model_type"}
-    luar = Luar(RobertaConfig(**settings), 512, bfloat16=options.bfloat16).eval()
-    # Only lengths matter, so any tokenizer does; id 1 is padding for RoBERTa.
-    encoder = LuarEncoder(luar, mini.tokenizer(mini.backbone_folder()), "mud-sized", "-", LENGTH)
+    encoder = mud_sized(bfloat16=options.bfloat16)
     tokens = [encoder.truncated(ids) for ids in encoder.tokens(texts)]
 
     started = time.perf_counter()
@@ -86,9 +90,9 @@ def main() -> None:
 
     sample = np.random.default_rng(0).permutation(len(texts))[: options.recipe]
     started = time.perf_counter()
-    expected = recipe(luar, [tokens[i] for i in sample])
+    expected = recipe(encoder.luar, [tokens[i] for i in sample])
     theirs = len(sample) / (time.perf_counter() - started)
-    full = limit(luar, tokens)
+    full = limit(encoder.luar, tokens)
     a, b = vectors[sample], expected
     cosine = (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
 

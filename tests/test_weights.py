@@ -2,8 +2,11 @@
 
 import hashlib
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,6 +16,7 @@ import numpy as np
 import pytest
 import torch
 from huggingface_hub import constants
+from ruamel.yaml import YAML
 from safetensors.torch import load_file, save_file
 
 from personalbench.encoders import hub, mini
@@ -132,6 +136,31 @@ def loopback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     yield server
     server.shutdown()
     server.server_close()
+
+
+def test_command_reads_the_environment(loopback: Hub, tmp_path: Path) -> None:
+    values = YAML(typ="safe").load(Path(__file__).parents[1] / "params.yaml")
+    values["weights"] = {"encoder": "luar-mud", "max_length": 100}
+    YAML(typ="safe").dump(values, tmp_path / "params.yaml")
+    command = [sys.executable, "-c", "from personalbench.cli import main; main()", "weights"]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
+    source = str(Path(__file__).parents[1] / "src")
+    environment = {**kept, "PYTHONPATH": source, "HF_HOME": str(tmp_path / "home")}
+
+    def weights(**more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment | more, capture_output=True, text=True
+        )
+
+    done = weights(HF_ENDPOINT=loopback.url)
+    assert done.returncode == 0, done.stderr
+    assert read_verified(tmp_path / "models" / "encoder").revision == REVISION
+    again = weights(HF_HUB_OFFLINE="1")
+    assert again.returncode == 0, again.stderr
+    shutil.rmtree(tmp_path / "home")
+    failed = weights(HF_HUB_OFFLINE="1")
+    assert failed.returncode == 2
+    assert "Traceback" not in failed.stderr and "is not in the cache" in failed.stderr
 
 
 MUD = WeightsParams(encoder="luar-mud", max_length=100)

@@ -107,7 +107,8 @@ def train_encoder(
     Both are files of documents as the corpus stage writes them. Run again with more
     --steps, training goes on from the checkpoint in --work.
     """
-    from personalbench.encoders.train import Recipe, run
+    from personalbench.encoders.train import Recipe
+    from personalbench.stages.train_encoder import run
 
     if (decay is None) != (output is None):
         raise click.UsageError("--decay and --output belong together")

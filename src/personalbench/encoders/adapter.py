@@ -35,6 +35,9 @@ class Adapted(nn.Module):
     def __init__(self, luar: Luar, rank: int, seed: int) -> None:
         super().__init__()
         self.luar = luar.requires_grad_(False).train()
+        # Plain attention: on short snippets, its backward pass is three times as fast on a
+        # CPU as the fused one's.
+        luar.transformer.config._attn_implementation = "eager"
         self.markers = nn.Embedding(1 + len(MARKER_IDS), luar.linear.in_features, padding_idx=0)
         nn.init.zeros_(self.markers.weight)
         generator = torch.Generator().manual_seed(seed)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from personalbench.corpus.document import Document
 from personalbench.encoders.base import Encoder, Vectors
@@ -72,7 +72,7 @@ class Calibration:
             "group_size": str(self.group_size),
             "authors": " ".join(self.authors),
         }
-        save_file({"vectors": self.vectors}, path, metadata=metadata)
+        path.write_bytes(save({"vectors": self.vectors}, metadata))
 
     @classmethod
     def load(cls, path: Path) -> "Calibration":

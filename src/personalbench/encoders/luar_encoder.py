@@ -20,7 +20,7 @@ from personalbench.errors import UserError
 # for the intermediate results to stay in the processor's cache.
 BATCH_TOKENS = 4096
 _TEXTS = 1024
-_EPISODES = 8192
+_EPISODES = 4096
 
 
 class LuarEncoder:

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from safetensors.torch import save_file
+from safetensors.torch import save
 from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
@@ -35,7 +35,7 @@ from personalbench.errors import UserError
 from personalbench.seeds import derive
 
 _CLS, _SEP, _PAD = 101, 102, 0
-_SHORTEST = 24  # tokens: shorter documents say next to nothing
+SHORTEST = 24  # tokens: shorter documents say next to nothing
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,8 @@ class Trainer:
         recipe: How to train.
 
     Raises:
-        UserError: An author is in both, or the checkpoint is of another recipe.
+        UserError: An author is in both, validation has too few documents, or the
+            checkpoint is of another recipe.
     """
 
     def __init__(
@@ -239,6 +240,8 @@ class Trainer:
                 f"author {min(shared)!r} is in the training and in the validation documents; "
                 "validation needs authors that training never sees"
             )
+        if sum(len(members) >= 10 for members in validation.members) < 2:
+            raise UserError("validation needs at least two authors of ten documents each")
         self._store, self._validation = store, validation
         self._folder, self._recipe = folder, recipe
         backbone = mini.untrained(mini.backbone_folder(), recipe.seed)
@@ -284,7 +287,7 @@ class Trainer:
         self._log(validation_auc(self.model, self._validation))
         tensors = {k: v.to(torch.float16) for k, v in self.model.adapter().items()}
         path.parent.mkdir(parents=True, exist_ok=True)
-        save_file(tensors, path, metadata={"recipe": json.dumps(asdict(self._recipe))})
+        path.write_bytes(save(tensors, {"recipe": json.dumps(asdict(self._recipe))}))
 
     def _advance(self, stop: int | None, decay: int) -> None:
         started = time.monotonic()
@@ -312,7 +315,9 @@ class Trainer:
 
     def _log(self, values: dict[str, float]) -> None:
         with open(self._folder / "log.jsonl", "a", encoding="utf-8", newline="\n") as file:
-            file.write(json.dumps({"step": self.step, **values}) + "\n")
+            file.write(
+                json.dumps({"time": round(time.time() * 1000), "step": self.step, **values}) + "\n"
+            )
 
     def _state(self) -> dict[str, Any]:
         return {
@@ -336,26 +341,3 @@ class Trainer:
         self.model.load_adapter(state["adapter"])
         self._contrast.load_state_dict(state["contrast"])
         self._optimizer.load_state_dict(state["optimizer"])
-
-
-def run(
-    documents: Path,
-    validation: Path,
-    folder: Path,
-    recipe: Recipe,
-    steps: int,
-    decay: int | None,
-    output: Path | None,
-) -> str:
-    """Train to ``steps``, and where asked, cut an adapter; see :class:`Trainer`."""
-    tokenizer = mini.tokenizer(mini.backbone_folder())
-    trainer = Trainer(
-        TokenStore.read(documents, tokenizer, _SHORTEST),
-        TokenStore.read(validation, tokenizer, _SHORTEST),
-        folder,
-        recipe,
-    )
-    trainer.train(steps)
-    if decay is not None and output is not None:
-        trainer.cut(decay, output)
-    return f"{trainer.step} steps done; log and checkpoint in {folder}"
