@@ -14,11 +14,11 @@ from personalbench.cli import main
 from personalbench.errors import UserError
 from personalbench.llm import check, client
 from personalbench.llm.cache import Response, ResponseCache
-from personalbench.llm.paths import cache_folder
 from personalbench.llm.registry import find_model
 from personalbench.llm.types import Reply
 from personalbench.llm.usage import summarise
 from personalbench.params import ModelParams, Price
+from personalbench.paths import cache_folder
 
 
 @pytest.mark.parametrize("revision", ["main", "latest", "Master", "HEAD", " ", ""])

@@ -22,9 +22,19 @@ TRACKED = REPORTS / "track.json"
 
 
 def anchor() -> Path:
-    """The repository that results belong to.
+    """The project that outlives a stage: its caches and its runs lie there.
 
-    ``DVC_ROOT`` in a stage: an experiment may run in a temporary copy, and what outlives
-    it (the response cache, the runs) lies in the repository itself.
+    DVC names it in ``DVC_ROOT``, also where an experiment runs in a temporary copy.
+    Without DVC it is the repository that holds the working directory, else the working
+    directory itself.
     """
-    return Path(os.environ.get("DVC_ROOT", ".")).absolute()
+    given = os.environ.get("DVC_ROOT")
+    if given:
+        return Path(given)
+    here = Path.cwd()
+    return next((path for path in (here, *here.parents) if (path / ".dvc").is_dir()), here)
+
+
+def cache_folder(name: str) -> Path:
+    """Folder ``.cache/<name>`` of the project."""
+    return anchor() / ".cache" / name

@@ -12,6 +12,9 @@ from personalbench.corpus.document import Document
 from personalbench.seeds import draw
 from personalbench.twins.answers import Answer
 
+REAL_TEXT = "real text"
+"""Purpose of the draw of an author's documents; the validation draws alike."""
+
 
 def ceiling(bundle: Bundle) -> list[Answer]:
     """The author's own documents, each as the answer to the case before it.
@@ -30,7 +33,8 @@ def floor(bundle: Bundle, corpus: Sequence[Document], seed: int) -> list[Answer]
     """Reference documents of every other author, as many an author as there are cases.
 
     Authors with fewer reference documents are left out. The authors come in an order of
-    their own for every bundle.
+    their own for every bundle; which documents of theirs are drawn does not depend on it,
+    so that every bundle is held against the same unrelated writing.
     """
     others: dict[str, dict[str, Document]] = defaultdict(dict)
     for document in corpus:
@@ -42,7 +46,7 @@ def floor(bundle: Bundle, corpus: Sequence[Document], seed: int) -> list[Answer]
         _real(bundle, case.id, others[author][name])
         for author in draw(enough, len(enough), seed, bundle.author, "floor")
         for case, name in zip(
-            bundle.cases, draw(others[author], count, seed, bundle.author, "floor"), strict=True
+            bundle.cases, draw(others[author], count, seed, author, REAL_TEXT), strict=True
         )
     ]
 

@@ -16,7 +16,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict
 
 from personalbench.errors import UserError
-from personalbench.llm.paths import cache_folder
+from personalbench.paths import cache_folder
 from personalbench.storage import sha256_bytes
 
 _SCHEMA = """

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from personalbench.errors import UserError
-from personalbench.llm.paths import cache_folder
 from personalbench.params import ModelParams
+from personalbench.paths import cache_folder
 from personalbench.storage import sha256_file
 
 _SLOTS_PER_CORE = 4

@@ -2,6 +2,7 @@
 
 from personalbench import paths
 from personalbench.bundle import load_bundles
+from personalbench.encoders.kept import KeptVectors
 from personalbench.encoders.load import load_encoder
 from personalbench.judge.records import Judgement
 from personalbench.params import Params
@@ -12,7 +13,9 @@ from personalbench.twins.answers import Answer
 
 def run(params: Params, line: str) -> str:
     """Score one twin, the ceiling or the floor."""
-    encoder = load_encoder(params.weights.encoder, paths.ENCODER, params.weights.max_length)
+    encoder = KeptVectors(
+        load_encoder(params.weights.encoder, paths.ENCODER, params.weights.max_length)
+    )
     scores = score(
         line,
         load_bundles(paths.BUNDLES),

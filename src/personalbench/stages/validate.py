@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from personalbench import paths
 from personalbench.corpus.document import Document
 from personalbench.encoders.base import Encoder
+from personalbench.encoders.kept import KeptVectors
 from personalbench.encoders.load import load_encoder
 from personalbench.encoders.tfidf import CharNgramEncoder, WordTfidfEncoder
 from personalbench.metrics.validation import draw_pairs, pair_scores, verify
 from personalbench.params import Params
+from personalbench.references import REAL_TEXT
 from personalbench.report.validation import EncoderResult, Validation
 from personalbench.seeds import draw
 from personalbench.storage import read_records, write_json
@@ -27,7 +29,7 @@ def run(params: Params) -> str:
     texts = [document.text for document in documents]
     authors = [document.author for document in documents]
     encoders: list[Encoder] = [
-        load_encoder(params.weights.encoder, paths.ENCODER, params.weights.max_length),
+        KeptVectors(load_encoder(params.weights.encoder, paths.ENCODER, params.weights.max_length)),
         CharNgramEncoder.fit(texts),
         WordTfidfEncoder.fit(texts),
     ]
@@ -54,13 +56,16 @@ def run(params: Params) -> str:
 
 
 def sample(documents: Sequence[Document], count: int, seed: int) -> list[Document]:
-    """Draw as many documents of each author, in the corpus's order."""
-    by_author: dict[str, list[str]] = defaultdict(list)
+    """Draw documents of each author, half of them from each split, in the corpus's order.
+
+    The reference documents are those of the floor, which then are encoded already.
+    """
+    groups: dict[tuple[str, str | None], list[str]] = defaultdict(list)
     for document in documents:
-        by_author[document.author].append(document.id)
+        groups[document.author, document.split].append(document.id)
     chosen = {
         name
-        for author, names in by_author.items()
-        for name in draw(names, count, seed, author, "validate")
+        for (author, _), names in groups.items()
+        for name in draw(names, count // 2, seed, author, REAL_TEXT)
     }
     return [document for document in documents if document.id in chosen]
