@@ -63,7 +63,7 @@ def results(tmr: float = 0.4) -> Results:
 
 
 def test_cells_say_value_and_interval_or_what_is_missing() -> None:
-    assert cell(estimate(0.6)) == "0.600 [0.55, 0.65]"
+    assert cell(estimate(0.6)) == "0.600 [0.550, 0.650]"
     assert cell(Estimate(value=0.25, reason="one group")) == "0.250"
     assert cell(missing("no text")) == "not estimable"
 
@@ -72,7 +72,7 @@ def test_the_table_runs_from_ceiling_to_floor() -> None:
     rows = method_table(results())
     assert [row[0] for row in rows] == ["", "ceiling", "few_shot", "profile", "floor"]
     assert rows[0][1] == "luar-mini 5v5"
-    assert rows[2][1] == "0.600 [0.55, 0.65]"
+    assert rows[2][1] == "0.600 [0.550, 0.650]"
     lines = markdown(rows).split("\n")
     assert len({len(line) for line in lines}) == 1
     assert set(lines[1]) == {"|", "-"}
@@ -81,8 +81,8 @@ def test_the_table_runs_from_ceiling_to_floor() -> None:
 def test_each_twin_is_placed_between_the_reference_lines() -> None:
     said = findings(results())
     # (0.6 - 0.4) / (0.8 - 0.4) = 50 %.
-    assert "**few_shot**: 0.600 [0.55, 0.65], 50% of the way" in said[0]
-    assert "**profile**: 0.300 [0.25, 0.35], below unrelated writers (0.400)" in said[1]
+    assert "**few_shot**: 0.600 [0.550, 0.650], 50% of the way" in said[0]
+    assert "**profile**: 0.300 [0.250, 0.350], below unrelated writers (0.400)" in said[1]
 
 
 def test_reference_lines_the_wrong_way_round_are_said_first() -> None:
@@ -92,7 +92,7 @@ def test_reference_lines_the_wrong_way_round_are_said_first() -> None:
 
 def test_a_judge_that_separates_nothing_is_said_to_carry_no_evidence() -> None:
     said = "\n".join(trust(results()))
-    assert "TMR: 0.500 [0.45, 0.55] on the authors' own writing" in said
+    assert "TMR: 0.500 [0.450, 0.550] on the authors' own writing" in said
     assert said.count("does not separate them here") == 2
     apart = Results(
         results().twins,
@@ -168,7 +168,7 @@ def test_the_page_has_every_section_and_no_unfilled_variable() -> None:
         assert f"## {heading}" in page
     assert "2 authors (ada, ben), 5 cases each, 2 twins" in page
     assert "With 2 authors they say little about other authors." in page
-    assert "0.700 [0.60, 0.80]" in page
+    assert "0.700 [0.600, 0.800]" in page
     assert "not estimable" in page
     assert "{{" not in page and "None" not in page
 

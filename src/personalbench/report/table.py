@@ -33,7 +33,7 @@ def cell(estimate: Estimate) -> str:
         return "not estimable"
     if estimate.ci_low is None or estimate.ci_high is None:
         return f"{estimate.value:.3f}"
-    return f"{estimate.value:.3f} [{estimate.ci_low:.2f}, {estimate.ci_high:.2f}]"
+    return f"{estimate.value:.3f} [{estimate.ci_low:.3f}, {estimate.ci_high:.3f}]"
 
 
 def markdown(rows: list[list[str]]) -> str:

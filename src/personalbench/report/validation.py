@@ -56,4 +56,4 @@ def _cell(found: Verification) -> str:
         return "not estimable"
     if found.auc_low is None or found.auc_high is None:
         return f"{found.auc:.3f}"
-    return f"{found.auc:.3f} [{found.auc_low:.2f}, {found.auc_high:.2f}]"
+    return f"{found.auc:.3f} [{found.auc_low:.3f}, {found.auc_high:.3f}]"
