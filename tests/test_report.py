@@ -105,7 +105,8 @@ def test_a_judge_that_separates_nothing_is_said_to_carry_no_evidence() -> None:
 def test_circularity_is_flagged_where_a_twin_beats_the_author() -> None:
     assert not [line for line in trust(results(tmr=0.5)) if line.startswith("Circularity")]
     (line,) = [line for line in trust(results(tmr=0.51)) if line.startswith("Circularity")]
-    assert "few_shot shows more of the author's traits (TMR 0.510) than the author" in line
+    assert "Circularity: few_shot 0.510 show more of the author's traits" in line
+    assert "than the author does (TMR 0.500)" in line
 
 
 def test_intervals_overlap_at_a_shared_end() -> None:

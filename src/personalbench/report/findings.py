@@ -72,19 +72,7 @@ def trust(results: Results) -> list[str]:
             f"{title}: {cell(ceiling)} on the authors' own writing, {cell(floor)} on that of "
             f"others; {verdict}."
         )
-    ceiling = results.estimate("ceiling", "tmr")
-    for twin in results.twins:
-        estimate = results.estimate(twin, "tmr")
-        if (
-            estimate.value is not None
-            and ceiling.value is not None
-            and estimate.value > ceiling.value
-        ):
-            said.append(
-                f"Circularity: {twin} shows more of the author's traits (TMR {estimate.value:.3f}) "
-                f"than the author does ({ceiling.value:.3f}). A twin that is told the traits, or "
-                "overdoes them, wins here without writing like the person."
-            )
+    said += _circularity(results)
     failures = {line: scores.judge_failures for line, scores in results.lines.items()}
     said.append(
         "Calls without a usable answer: "
@@ -95,6 +83,25 @@ def trust(results: Results) -> list[str]:
         + "."
     )
     return said
+
+
+def _circularity(results: Results) -> list[str]:
+    """A flag for the twins that show more of the author's traits than the author does."""
+    ceiling = results.estimate("ceiling", "tmr").value
+    above = [
+        f"{twin} {value:.3f}"
+        for twin in results.twins
+        if (value := results.estimate(twin, "tmr").value) is not None
+        and ceiling is not None
+        and value > ceiling
+    ]
+    if not above:
+        return []
+    return [
+        f"Circularity: {', '.join(above)} show more of the author's traits than the author does "
+        f"(TMR {ceiling:.3f}). A twin that is told the traits, or overdoes them, wins here "
+        "without writing like the person."
+    ]
 
 
 def omissions(results: Results) -> list[str]:
