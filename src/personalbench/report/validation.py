@@ -2,7 +2,9 @@
 
 from pydantic import BaseModel, ConfigDict
 
+from personalbench.metrics.estimate import Estimate
 from personalbench.metrics.validation import Verification
+from personalbench.report.table import cell
 
 
 class EncoderResult(BaseModel):
@@ -52,8 +54,6 @@ class Validation(BaseModel):
 
 
 def _cell(found: Verification) -> str:
-    if found.auc is None:
-        return "not estimable"
-    if found.auc_low is None or found.auc_high is None:
-        return f"{found.auc:.3f}"
-    return f"{found.auc:.3f} [{found.auc_low:.3f}, {found.auc_high:.3f}]"
+    return cell(
+        Estimate(value=found.auc, ci_low=found.auc_low, ci_high=found.auc_high, reason=found.reason)
+    )
