@@ -31,6 +31,9 @@ def main() -> None:
         params.cpuparams.n_threads = settings["threads"]
         params.cpuparams_batch.n_threads = settings["threads"]
         params.cache_ram_mib = 0
+        # A model with a sliding window (Gemma) forgets what it has read unless all is kept:
+        # no common beginning of two prompts could be used again.
+        params.swa_full = True
         # Over the 1,300 tokens of a few-shot prompt it costs a third of the speed here.
         params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
         params.slot_save_path = f"{settings['states']}/"
