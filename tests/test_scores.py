@@ -169,3 +169,13 @@ def test_no_answers_at_all() -> None:
     assert scores.answers == 0
     assert scores.summary["compass"].value is None
     assert scores.judge_failures.value is None
+
+
+def test_equal_values_have_no_interval_of_zero_width() -> None:
+    given = answers("ada", THREE_EAST)
+    scores = run([eastern()], given, [judged(item, [False] * 5, True) for item in given])
+    assert scores.summary["tmr"].value == 0
+    assert scores.summary["tmr"].ci_low is None
+    assert "all values are equal" in (scores.summary["tmr"].reason or "")
+    # A share of yes answers has Wilson's interval: 5 of 5 from 0.566.
+    assert scores.summary["same_author"].ci_low == pytest.approx(0.566, abs=5e-4)

@@ -287,8 +287,16 @@ def _means(cases: Sequence[AnswerScores], replicates: int, seed: int) -> dict[st
             if name == "same_author"
             else bootstrap_mean(values, replicates, seed)
         )
-        means[name] = _noting_gaps(mean, [estimate for _, estimate in measured])
+        means[name] = _noting_gaps(_with_width(mean), [estimate for _, estimate in measured])
     return means
+
+
+def _with_width(mean: Estimate) -> Estimate:
+    """No interval in place of one of zero width: equal values only look certain."""
+    if mean.ci_low is None or mean.ci_low != mean.ci_high:
+        return mean
+    reason = "all values are equal: resampling them shows no spread"
+    return Estimate(value=mean.value, n=mean.n, authors=mean.authors, reason=reason)
 
 
 def _noting_gaps(mean: Estimate, estimates: Sequence[Estimate]) -> Estimate:

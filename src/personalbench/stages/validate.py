@@ -9,6 +9,7 @@ from personalbench.encoders.base import Encoder
 from personalbench.encoders.kept import KeptVectors
 from personalbench.encoders.load import load_encoder
 from personalbench.encoders.tfidf import CharNgramEncoder, WordTfidfEncoder
+from personalbench.metrics.baselines import FunctionWordEncoder
 from personalbench.metrics.validation import draw_pairs, pair_scores, verify
 from personalbench.params import Params
 from personalbench.references import REAL_TEXT
@@ -20,7 +21,7 @@ SIZES = (1, 2, 3, 4, 5)
 
 
 def run(params: Params) -> str:
-    """Try the encoder and two plain ones on pairs of real text; keep the vectors."""
+    """Try the encoder and plain ones on pairs of real text; keep the vectors."""
     documents = sample(
         read_records(paths.DOCUMENTS, Document),
         params.validate_.documents_per_author,
@@ -32,6 +33,7 @@ def run(params: Params) -> str:
         KeptVectors(load_encoder(params.weights.encoder, paths.ENCODER, params.weights.max_length)),
         CharNgramEncoder.fit(texts),
         WordTfidfEncoder.fit(texts),
+        FunctionWordEncoder(),
     ]
     pairs = {size: draw_pairs(authors, size, params.validate_.pairs, params.seed) for size in SIZES}
     results = []
