@@ -38,7 +38,6 @@ class Answer(BaseModel):
         seed: The sampling seed.
         prompt_tokens: As the server counted.
         completion_tokens: As the server counted.
-        seconds: Latency.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -56,7 +55,6 @@ class Answer(BaseModel):
     seed: int | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    seconds: float | None = None
 
 
 def answer(
@@ -123,5 +121,4 @@ def _answered(prompt: Prompt, name: str, request: Request, reply: Reply) -> Answ
         seed=request.seed,
         prompt_tokens=reply.prompt_tokens,
         completion_tokens=reply.completion_tokens,
-        seconds=reply.seconds,
     )
