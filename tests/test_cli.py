@@ -88,3 +88,33 @@ def test_a_stage_that_does_not_exist(tmp_path: Path, monkeypatch: pytest.MonkeyP
     result = CliRunner().invoke(main, ["stage", "nothing"])
     assert result.exit_code == 2
     assert "corpus" in result.output and "track" in result.output
+
+
+def test_an_unreachable_judge_is_found_before_any_topic_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from llm_stub import Stub, free_port
+    from people import corpus
+    from personalbench import paths
+    from personalbench.storage import write_records
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    write_records(tmp_path / paths.DOCUMENTS, corpus())
+    text = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    closed = f"http://127.0.0.1:{free_port()}/v1"
+    entry = "    kind: server\n    family: stub\n    id: stub-1b\n    revision: 0123abc\n"
+    with Stub() as stub:
+        models = "".join(
+            f"  {name}:\n{entry}    endpoints: ['{endpoint}']\n"
+            for name, endpoint in (("writer", stub.endpoint), ("gone", closed))
+        )
+        text = text.replace("model: gemma3-270m", "model: gone")
+        text = text.replace(": smollm2-135m", ": writer") + models
+        (tmp_path / "params.yaml").write_text(text, encoding="utf-8")
+        result = CliRunner().invoke(main, ["stage", "bundle"])
+        assert result.exit_code == 2, result.output
+        assert len(result.output.strip().splitlines()) == 1
+        assert closed in result.output and "start the server" in result.output
+        assert stub.bodies == []
+    assert not (tmp_path / paths.BUNDLES).exists()

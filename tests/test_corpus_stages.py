@@ -10,6 +10,7 @@ from random import Random
 import pytest
 from click.testing import CliRunner
 
+from personalbench import paths
 from personalbench.cli import main
 from personalbench.corpus.document import Document
 from personalbench.errors import UserError
@@ -52,21 +53,21 @@ def make(root: str = "ada", **changes: str) -> None:
 
 def test_a_folder_goes_through_both_stages():
     make()
-    assert corpus.run(params()).startswith("1 authors, 3 profile and 2 reference documents")
-    documents = read_records(corpus.DOCUMENTS, Document)
+    assert corpus.run(params()).startswith("corpus: 1 authors, 3 profile and 2 reference documents")
+    documents = read_records(paths.DOCUMENTS, Document)
     assert [(d.id, d.split) for d in documents] == [
         ("profile/p0.txt", "profile"), ("profile/p1.txt", "profile"),
         ("profile/p2.txt", "profile"), ("reference/r0.txt", "reference"),
         ("reference/r1.txt", "reference"),
     ]  # fmt: skip
-    report = read_json(corpus.REPORT)
+    report = read_json(paths.CORPUS)
     assert report["kept"] == {
         "authors": 1, "documents": 5, "words": sum(d.words for d in documents),
         "profile": 3, "reference": 2,
     }  # fmt: skip
     assert "checks passed" in check.run(params())
-    assert read_json(check.REPORT)["passed"] is True
-    assert check.PAGE.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert read_json(paths.QUALITY)["passed"] is True
+    assert paths.QUALITY_PAGE.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 def three_words_changed(text: str) -> str:
@@ -83,16 +84,16 @@ def test_reference_copied_into_the_profile_stops_the_pipeline_with_both_ids(copy
     with pytest.raises(UserError) as error:
         check.run(params())
     assert "profile/p1.txt" in error.value.message and "reference/r1.txt" in error.value.message
-    assert read_json(check.REPORT)["passed"] is False
+    assert read_json(paths.QUALITY)["passed"] is False
 
 
 def test_twice_the_same_bytes_and_no_carriage_returns():
     make(p0="Zoë runs. \U0001f3c3 " + essay(0))
     corpus.run(params())
-    first = sha256_file(corpus.DOCUMENTS), sha256_file(corpus.REPORT)
+    first = sha256_file(paths.DOCUMENTS), sha256_file(paths.CORPUS)
     corpus.run(params())
-    assert (sha256_file(corpus.DOCUMENTS), sha256_file(corpus.REPORT)) == first
-    assert b"\r" not in corpus.DOCUMENTS.read_bytes()
+    assert (sha256_file(paths.DOCUMENTS), sha256_file(paths.CORPUS)) == first
+    assert b"\r" not in paths.DOCUMENTS.read_bytes()
 
 
 @pytest.mark.parametrize(
