@@ -37,6 +37,7 @@ def test_help_imports_nothing_heavy() -> None:
     [
         (("reader: sotu", "reader: blogs\n  path: nowhere.zip"), ["stage", "corpus"], "nowhere"),
         (("authors: 2", "authors: 900"), ["stage", "bundle"], "bundle.authors: 900 asked for"),
+        (("authors: 2", "authors: [zoe, ada]"), ["stage", "bundle"], "bundle.authors: zoe: not in"),
         (("model: gemma3-270m", "model: gpt-9"), ["stage", "corpus"], "gpt-9 is not in the reg"),
         (("seed: 42", "seed: -1"), ["stage", "corpus"], "seed"),
     ],

@@ -9,7 +9,7 @@ import pytest
 from llm_stub import IMPATIENT, Says, Stub
 from people import bundle
 from personalbench.judge.judge import judge
-from personalbench.judge.records import AuthorTraits, Judgement
+from personalbench.judge.records import AuthorTraits, Judgement, TraitFinding
 from personalbench.judge.traits import extract, fenced
 from personalbench.llm.client import open_model
 from personalbench.params import JudgeParams
@@ -153,3 +153,13 @@ def test_six_four_repeated_or_empty_questions_are_none_with_the_reason(
         (traits,) = extract([bundle()], PARAMS, 1, model)
     assert traits.questions is None
     assert "questions" in (traits.reason or "")
+
+
+def test_evidence_counts_only_where_it_stands_in_the_text() -> None:
+    def judgement(*quotes: str) -> Judgement:
+        findings = tuple(TraitFinding(evidence=quote, present=True) for quote in quotes)
+        return Judgement(author="a", case_id="c", source="s", findings=findings, same_author=None)
+
+    text = "We shall\npay what we owe."
+    assert judgement("we  SHALL pay", "", "…", "owed").evidence_quoted(text) == 1 / 3
+    assert judgement("", " ").evidence_quoted(text) is None

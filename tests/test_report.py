@@ -7,16 +7,17 @@ import pytest
 
 from people import bundle
 from personalbench.errors import UserError
+from personalbench.judge.records import AuthorTraits
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.metrics.validation import Verification
 from personalbench.params import load_params
 from personalbench.report.figures import draw_methods
-from personalbench.report.findings import findings, omissions, overlaps, trust
+from personalbench.report.findings import encoder_rank, findings, omissions, overlaps, trust
 from personalbench.report.page import report_page
 from personalbench.report.results import Results, load_results, metrics_tree
 from personalbench.report.table import cell, markdown, method_table
 from personalbench.report.validation import EncoderResult, Validation
-from personalbench.scores import EncoderIdentity, Scores
+from personalbench.scores import AnswerScores, EncoderIdentity, Scores
 from personalbench.storage import write_json
 from personalbench.tracking import log_runs, not_estimable, run_metrics
 
@@ -62,6 +63,10 @@ def results(tmr: float = 0.4) -> Results:
     )
 
 
+def _lines() -> tuple[Scores, Scores]:
+    return results().ceiling, results().floor
+
+
 def test_cells_say_value_and_interval_or_what_is_missing() -> None:
     assert cell(estimate(0.6)) == "0.600 [0.550, 0.650]"
     assert cell(Estimate(value=0.25, reason="one group")) == "0.250"
@@ -83,6 +88,10 @@ def test_each_twin_is_placed_between_the_reference_lines() -> None:
     # (0.6 - 0.4) / (0.8 - 0.4) = 50 %.
     assert "**few_shot**: 0.600 [0.550, 0.650], 50% of the way" in said[0]
     assert "**profile**: 0.300 [0.250, 0.350], below unrelated writers (0.400)" in said[1]
+    # 0.6 - 0.05 lies above 0.4 + 0.05, and 0.3 + 0.05 touches nothing; 0.45 would overlap.
+    assert "not told apart" not in said[0]
+    near = Results({"near": scores("near", estimate(0.45), estimate(0.4))}, *_lines())
+    assert "the intervals overlap, so it is not told apart" in findings(near)[0]
 
 
 def test_reference_lines_the_wrong_way_round_are_said_first() -> None:
@@ -164,7 +173,12 @@ def test_the_page_has_every_section_and_no_unfilled_variable() -> None:
         ),
     )
     params = load_params(Path(__file__).parent.parent / "params.yaml")
-    page = report_page(results(), [bundle("ada"), bundle("ben")], params, validation)
+    traits = [
+        AuthorTraits(author="ada", questions=("Is it terse?",), documents=()),
+        AuthorTraits(author="ben", questions=None, reason="not JSON", documents=()),
+    ]
+    page = report_page(results(), [bundle("ada"), bundle("ben")], traits, params, validation)
+    assert "- ada: Is it terse?\n- ben: none: not JSON\n" in page
     for heading in ("How to read it", "What it says", "How far to trust the judge"):
         assert f"## {heading}" in page
     assert "2 authors (ada, ben), 5 cases each, 2 twins" in page
@@ -212,3 +226,38 @@ def test_runs_arrive_in_mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert (tmp_path / "mlruns").is_dir()
     files = mlflow.MlflowClient().list_artifacts(run.info.run_id)
     assert [file.path for file in files] == ["answers.jsonl"]
+
+
+def test_a_judge_that_quotes_what_is_not_there_or_never_varies_is_named() -> None:
+    def judged(case_id: str, quoted: float, verdict: float) -> AnswerScores:
+        metrics = {
+            "evidence_quoted": Estimate(value=quoted),
+            "same_author": Estimate(value=verdict),
+        }
+        return AnswerScores(
+            author="ada", case_id=case_id, source="x", words=9, tokens=9, metrics=metrics
+        )
+
+    def trusted(second: float) -> str:
+        cases = (judged("case_0001", 0.0, 0.0), judged("case_0002", 0.5, second))
+        twin = scores("few_shot", estimate(0.6), estimate(0.4), cases=cases)
+        return "\n".join(trust(Results({"few_shot": twin}, *_lines())))
+
+    assert "Of the words that it quotes as evidence, 25% stand in the text." in trusted(0.0)
+    assert "It said different authors of every text" in trusted(0.0)
+    assert "of every text" not in trusted(1.0)
+
+
+def test_an_encoder_no_better_than_counting_is_named() -> None:
+    def tried(own: float) -> Validation:
+        return Validation(
+            documents=40,
+            authors=4,
+            results=tuple(
+                EncoderResult(encoder=name, revision="r", verification=verification(5, auc))
+                for name, auc in (("luar-mini", own), ("word-tfidf", 0.8))
+            ),
+        )
+
+    assert "no better than word-tfidf 0.800" in (encoder_rank(tried(0.8)) or "")
+    assert encoder_rank(tried(0.81)) is None

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -201,3 +202,11 @@ def test_templates_lie_beside_the_methods() -> None:
     assert {"few_shot.txt", "profile_extract.txt", "profile_write.txt", "contrastive.txt"} <= {
         path.name for path in folder.glob("*.txt")
     }
+
+
+def test_without_other_authors_contrastive_asks_for_nothing() -> None:
+    alone = replace(bundle(), contrast=())
+    recorder = Recorder()
+    answers = run("contrastive", recorder, [alone])
+    assert recorder.requests == []
+    assert {item.reason for item in answers} == {"no other author to contrast with"}

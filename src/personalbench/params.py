@@ -196,9 +196,13 @@ class ValidateParams(Section):
 
 
 class BundleParams(Section):
-    """Whose writing is imitated, and on which topics."""
+    """Whose writing is imitated, and on which topics.
 
-    authors: Count
+    Attributes:
+        authors: Names of the authors, or how many to draw.
+    """
+
+    authors: Count | Annotated[list[str], Field(min_length=1)]
     cases: Count
     group_size: Annotated[int, Field(ge=2)] = 5
     contrast_documents: Count = 10

@@ -235,7 +235,7 @@ def _cases(
             metrics["copied_run"] = Estimate(value=copied.longest_run_words)
         judgement = judged.get((answer.author, answer.case_id, answer.source))
         if judgement is not None:
-            metrics |= _judge_metrics(judgement)
+            metrics |= _judge_metrics(judgement, answer.text)
         scored.append(
             AnswerScores(
                 author=answer.author,
@@ -249,9 +249,13 @@ def _cases(
     return scored
 
 
-def _judge_metrics(judgement: Judgement) -> dict[str, Estimate]:
+def _judge_metrics(judgement: Judgement, text: str) -> dict[str, Estimate]:
     match = judgement.trait_match
+    quoted = judgement.evidence_quoted(text)
     return {
+        "evidence_quoted": Estimate(value=quoted)
+        if quoted is not None
+        else missing("no evidence was quoted"),
         "tmr": Estimate(value=match)
         if match is not None
         else missing(judgement.findings_reason or "no findings"),

@@ -89,3 +89,18 @@ class Judgement(BaseModel):
         if self.findings is None:
             return None
         return sum(finding.present for finding in self.findings) / len(self.findings)
+
+    def evidence_quoted(self, text: str) -> float | None:
+        """Share of the quotes that stand in the text, case and white space aside.
+
+        None where nothing was quoted.
+        """
+        quotes = [_plain(finding.evidence) for finding in self.findings or ()]
+        quotes = [quote for quote in quotes if quote]
+        if not quotes:
+            return None
+        return sum(quote in _plain(text) for quote in quotes) / len(quotes)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())

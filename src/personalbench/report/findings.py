@@ -3,6 +3,7 @@
 from personalbench.metrics.estimate import Estimate
 from personalbench.report.results import Results
 from personalbench.report.table import cell, column_title
+from personalbench.report.validation import Validation
 
 
 def overlaps(first: Estimate, second: Estimate) -> bool | None:
@@ -35,9 +36,10 @@ def findings(results: Results) -> list[str]:
         if estimate.value is None:
             said.append(f"**{twin}**: not estimable: {estimate.reason}.")
             continue
-        said.append(
-            f"**{twin}**: {cell(estimate)}, {_place(estimate.value, floor.value, ceiling.value)}."
-        )
+        place = _place(estimate.value, floor.value, ceiling.value)
+        if overlaps(estimate, floor):
+            place += "; the intervals overlap, so it is not told apart from unrelated writers"
+        said.append(f"**{twin}**: {cell(estimate)}, {place}.")
     return said
 
 
@@ -73,6 +75,7 @@ def trust(results: Results) -> list[str]:
             f"others; {verdict}."
         )
     said += _circularity(results)
+    said += _echoes(results)
     failures = {line: scores.judge_failures for line, scores in results.lines.items()}
     said.append(
         "Calls without a usable answer: "
@@ -82,6 +85,31 @@ def trust(results: Results) -> list[str]:
         )
         + "."
     )
+    return said
+
+
+def _echoes(results: Results) -> list[str]:
+    """What the judge's own words show: quotes that are none, one verdict for everything."""
+    said = []
+    quotes = [
+        estimate.value
+        for scores in results.lines.values()
+        for case in scores.cases
+        if (estimate := case.metrics.get("evidence_quoted")) is not None
+        and estimate.value is not None
+    ]
+    if quotes:
+        share = sum(quotes) / len(quotes)
+        said.append(f"Of the words that it quotes as evidence, {share:.0%} stand in the text.")
+    verdicts = {
+        estimate.value
+        for scores in results.lines.values()
+        for case in scores.cases
+        if (estimate := case.metrics.get("same_author")) is not None and estimate.value is not None
+    }
+    if len(verdicts) == 1:
+        word = "the same author" if verdicts == {1.0} else "different authors"
+        said.append(f"**It said {word} of every text**, the authors' own and everyone else's.")
     return said
 
 
@@ -99,8 +127,9 @@ def _circularity(results: Results) -> list[str]:
         return []
     return [
         f"Circularity: {', '.join(above)} show more of the author's traits than the author does "
-        f"(TMR {ceiling:.3f}). A twin that is told the traits, or overdoes them, wins here "
-        "without writing like the person."
+        f"(TMR {ceiling:.3f}): there, TMR does not measure likeness to the person. A twin that was "
+        "told the traits, or overdoes them, can win; so can chance, where the judge carries no "
+        "evidence."
     ]
 
 
@@ -128,3 +157,27 @@ def omissions(results: Results) -> list[str]:
                 f"{column_title(results.encoder.family, results)}."
             )
     return said or ["Nothing: every text is in every number."]
+
+
+def encoder_rank(validation: Validation) -> str | None:
+    """Say it where a plain count tells the authors apart as well as the encoder does."""
+    size = max(result.verification.size for result in validation.results)
+    name = validation.results[0].encoder
+    own = validation.of(name, size).auc
+    if own is None:
+        return None
+    better = [
+        f"{result.encoder} {result.verification.auc:.3f}"
+        for result in validation.results
+        if result.encoder != name
+        and result.verification.size == size
+        and result.verification.auc is not None
+        and result.verification.auc >= own
+    ]
+    if not better:
+        return None
+    return (
+        f"On this corpus {name} ({own:.3f}) tells the authors apart no better than "
+        f"{', '.join(better)}: what they write about gives them away, and a twin that is asked "
+        "for the same subjects can profit from that."
+    )

@@ -5,21 +5,27 @@ from collections.abc import Sequence
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from personalbench.bundle import Bundle
+from personalbench.judge.records import AuthorTraits
 from personalbench.params import Params
-from personalbench.report.findings import findings, omissions, trust
+from personalbench.report.findings import encoder_rank, findings, omissions, trust
 from personalbench.report.results import Results
 from personalbench.report.table import column_title, markdown, method_table
 from personalbench.report.validation import Validation
 
 
 def report_page(
-    results: Results, bundles: Sequence[Bundle], params: Params, validation: Validation
+    results: Results,
+    bundles: Sequence[Bundle],
+    traits: Sequence[AuthorTraits],
+    params: Params,
+    validation: Validation,
 ) -> str:
     """The report: table, picture, meaning, trust, omissions.
 
     Args:
         results: All lines.
         bundles: All authors.
+        traits: What the judge asked about each author.
         params: What was run.
         validation: What the encoder can tell on real text.
     """
@@ -43,6 +49,8 @@ def report_page(
         findings=findings(results),
         trust=trust(results),
         validation=validation,
+        encoder_rank=encoder_rank(validation),
+        traits=traits,
         validation_table=markdown(validation.table()),
         omissions=omissions(results),
     )

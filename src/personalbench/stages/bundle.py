@@ -49,10 +49,10 @@ def run(params: Params) -> str:
 
 
 def choose_authors(documents: Sequence[Document], params: BundleParams, seed: int) -> list[str]:
-    """Draw the authors who have enough documents on both sides, sorted by name.
+    """The named authors, or drawn ones with enough documents on both sides, sorted by name.
 
     Raises:
-        UserError: The corpus has fewer such authors than asked for.
+        UserError: The corpus has not those authors, or fewer than asked for.
     """
     counts: dict[str, dict[str, int]] = defaultdict(lambda: {"profile": 0, "reference": 0})
     for document in documents:
@@ -63,6 +63,14 @@ def choose_authors(documents: Sequence[Document], params: BundleParams, seed: in
         for author, count in counts.items()
         if count["profile"] >= params.group_size and count["reference"] >= params.cases
     ]
+    if isinstance(params.authors, list):
+        if unknown := sorted(set(params.authors) - set(enough)):
+            raise UserError(
+                f"params.yaml: bundle.authors: {', '.join(unknown)}: not in {paths.DOCUMENTS} "
+                f"with at least {params.group_size} profile and {params.cases} reference "
+                f"documents; there are: {', '.join(sorted(enough)[:20])}"
+            )
+        return sorted(set(params.authors))
     if len(enough) < params.authors:
         raise UserError(
             f"params.yaml: bundle.authors: {params.authors} asked for, but {paths.DOCUMENTS} "

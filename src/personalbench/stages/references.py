@@ -17,7 +17,8 @@ def run(params: Params) -> str:
     write_records(paths.ANSWERS / "ceiling.jsonl", own)
     write_records(paths.ANSWERS / "floor.jsonl", others)
     sources = len({answer.source for answer in others})
+    alone = "" if sources else "; no floor: the corpus has nobody else's writing"
     return (
         f"references: {len(own)} texts by the authors themselves, "
-        f"{len(others)} by {sources} unrelated authors in {paths.ANSWERS}"
+        f"{len(others)} by {sources} unrelated authors in {paths.ANSWERS}{alone}"
     )

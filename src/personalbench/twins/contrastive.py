@@ -25,6 +25,12 @@ def prompts(
         room = (generator.context - generator.max_tokens - 500) // 2
         own, own_cut = fit(drawn, room)
         others, others_cut = fit(_others(bundle, params.authors, generator.seed), room)
+        if not others:
+            made += [
+                Prompt(bundle.author, case.id, (), failure="no other author to contrast with")
+                for case in bundle.cases
+            ]
+            continue
         shared = {
             "samples": numbered(own, "Sample"),
             "others": numbered(others, "Other"),
