@@ -32,7 +32,7 @@ class TraitQuestions(_Answer):
 class TraitFinding(_Answer):
     """Whether a text shows one trait, and where."""
 
-    evidence: Annotated[str, StringConstraints(max_length=60)]
+    evidence: Annotated[str, StringConstraints(max_length=40)]
     present: bool
 
 
