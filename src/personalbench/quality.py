@@ -17,6 +17,7 @@ from great_expectations.expectations.expectation import Expectation
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from py3langid import classify
 from pydantic import BaseModel, ConfigDict
+from tqdm import tqdm
 
 from personalbench.corpus.document import Document
 from personalbench.corpus.select import quotas
@@ -288,7 +289,10 @@ def _document_table(documents: Sequence[Document], near_duplicate: float) -> pd.
             "id": [document.id for document in documents],
             "text": [document.text for document in documents],
             "words": [document.words for document in documents],
-            "language": [classify(document.text[:_LANGUAGE_SAMPLE])[0] for document in documents],
+            "language": [
+                classify(document.text[:_LANGUAGE_SAMPLE])[0]
+                for document in tqdm(documents, desc="checking", unit="document", disable=None)
+            ],
             "exact_across_splits": _contradictions(documents, keys, lambda d: d.split),
             "near_across_splits": _contradictions(documents, near, lambda d: d.split),
             "source_across_splits": _contradictions(

@@ -4,6 +4,8 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tqdm import tqdm
+
 from personalbench.paths import anchor
 from personalbench.report.results import Results, numbers
 
@@ -43,7 +45,7 @@ def log_runs(
         mlflow.create_experiment(experiment, artifact_location=location)
     mlflow.set_experiment(experiment)
     runs = {}
-    for twin in results.twins:
+    for twin in tqdm(results.twins, desc="runs", disable=None):
         with mlflow.start_run(
             run_name=f"{twin} · {params['generator']} · {params['corpus']}"
         ) as run:

@@ -11,6 +11,8 @@ from itertools import accumulate, chain, islice, pairwise
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from tqdm import tqdm
+
 from personalbench.corpus.document import Document, Split
 from personalbench.corpus.reading import Note, Reader
 from personalbench.errors import UserError
@@ -78,7 +80,8 @@ class Intake:
         self.entries = []
         self.notes = []
         self.attributes = {}
-        for batch in _in_order(partial(_prepare, reader), reader.parts()):
+        batches = _in_order(partial(_prepare, reader), reader.parts())
+        for batch in tqdm(batches, desc="reading", unit="batch", disable=None):
             self.notes += batch.notes
             self.attributes.update(batch.attributes)
             self.entries += batch.entries
