@@ -8,7 +8,9 @@ export VIRTUAL_ENV := $(VENV)
 
 .PHONY: run test
 
+# The first line reads params.yaml and says what is wrong with it; DVC would only say where.
 run: $(VENV)/.run
+	personalbench models > /dev/null
 	dvc repro
 	personalbench results
 
