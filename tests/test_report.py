@@ -261,3 +261,10 @@ def test_an_encoder_no_better_than_counting_is_named() -> None:
 
     assert "no better than word-tfidf 0.800" in (encoder_rank(tried(0.8)) or "")
     assert encoder_rank(tried(0.81)) is None
+
+
+def test_a_judge_that_was_not_asked_has_no_failure_rate_in_the_metrics() -> None:
+    unasked = scores("few_shot", estimate(0.6), estimate(0.4), judge_failures=missing("not asked"))
+    tree = metrics_tree(Results({"few_shot": unasked}, *_lines()))
+    assert "judge_failures" not in tree["few_shot"]
+    assert tree["ceiling"]["judge_failures"] == 0.1

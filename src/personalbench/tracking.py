@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from personalbench.metrics.estimate import Estimate
 from personalbench.paths import anchor
 from personalbench.report.results import Results, numbers
 
@@ -60,21 +61,27 @@ def log_runs(
 
 def run_metrics(results: Results, twin: str) -> dict[str, float]:
     """The metrics of a twin's run: ``luar.twin``, ``luar.twin_ci_low``, ``luar.ceiling``, …"""
-    logged: dict[str, float] = {}
-    for metric in results.metrics:
-        for role, line in (("twin", twin), ("ceiling", "ceiling"), ("floor", "floor")):
-            for name, number in numbers(results.estimate(line, metric)).items():
-                suffix = "" if name == "value" else f"_{name}"
-                logged[f"{metric}.{role}{suffix}"] = number
-    logged["failed"] = float(results.twins[twin].failed)
-    return logged
+    logged = {
+        key if name == "value" else f"{key}_{name}": number
+        for key, estimate in _estimates(results, twin).items()
+        for name, number in numbers(estimate).items()
+    }
+    return {**logged, "failed": float(results.twins[twin].failed)}
 
 
 def not_estimable(results: Results, twin: str) -> dict[str, str]:
     """A tag with the reason for every metric that has no value."""
     return {
-        f"{metric}.{role}.status": f"not estimable: {estimate.reason}"
+        f"{key}.status": f"not estimable: {estimate.reason}"
+        for key, estimate in _estimates(results, twin).items()
+        if estimate.value is None
+    }
+
+
+def _estimates(results: Results, twin: str) -> dict[str, Estimate]:
+    """Every metric of a twin and of the lines beside it, by its name in MLflow."""
+    return {
+        f"{metric}.{role}": results.estimate(line, metric)
         for metric in results.metrics
         for role, line in (("twin", twin), ("ceiling", "ceiling"), ("floor", "floor"))
-        if (estimate := results.estimate(line, metric)).value is None
     }

@@ -91,26 +91,25 @@ def trust(results: Results) -> list[str]:
 def _echoes(results: Results) -> list[str]:
     """What the judge's own words show: quotes that are none, one verdict for everything."""
     said = []
-    quotes = [
-        estimate.value
-        for scores in results.lines.values()
-        for case in scores.cases
-        if (estimate := case.metrics.get("evidence_quoted")) is not None
-        and estimate.value is not None
-    ]
-    if quotes:
-        share = sum(quotes) / len(quotes)
+    quoted = _values(results, "evidence_quoted")
+    if quoted:
+        share = sum(quoted) / len(quoted)
         said.append(f"Of the words that it quotes as evidence, {share:.0%} stand in the text.")
-    verdicts = {
-        estimate.value
-        for scores in results.lines.values()
-        for case in scores.cases
-        if (estimate := case.metrics.get("same_author")) is not None and estimate.value is not None
-    }
+    verdicts = set(_values(results, "same_author"))
     if len(verdicts) == 1:
         word = "the same author" if verdicts == {1.0} else "different authors"
         said.append(f"**It said {word} of every text**, the authors' own and everyone else's.")
     return said
+
+
+def _values(results: Results, metric: str) -> list[float]:
+    """All that was measured of a metric, answer by answer, over all lines."""
+    return [
+        value
+        for scores in results.lines.values()
+        for case in scores.cases
+        if metric in case.metrics and (value := case.metrics[metric].value) is not None
+    ]
 
 
 def _circularity(results: Results) -> list[str]:

@@ -72,15 +72,18 @@ def load_results(folder: Path, twins: Sequence[str]) -> Results:
 
 def metrics_tree(results: Results) -> dict[str, Any]:
     """Nested plain numbers for DVC; what is not estimable is left out, never 0 or NaN."""
-    return {
-        line: {
+    tree: dict[str, Any] = {}
+    for line, scores in results.lines.items():
+        estimates = {metric: results.estimate(line, metric) for metric in results.metrics}
+        tree[line] = {
             metric: numbers(estimate)
-            for metric in results.metrics
-            if (estimate := results.estimate(line, metric)).value is not None
+            for metric, estimate in estimates.items()
+            if estimate.value is not None
         }
-        | {"failed": scores.failed, "judge_failures": scores.judge_failures.value or 0.0}
-        for line, scores in results.lines.items()
-    }
+        tree[line]["failed"] = scores.failed
+        if scores.judge_failures.value is not None:
+            tree[line]["judge_failures"] = scores.judge_failures.value
+    return tree
 
 
 def numbers(estimate: Estimate) -> dict[str, float]:

@@ -6,6 +6,7 @@ from personalbench.llm.cache import ResponseCache
 from personalbench.llm.client import open_model
 from personalbench.params import Params
 from personalbench.storage import write_records
+from personalbench.text.tokenise import words
 from personalbench.twins.answers import answer
 from personalbench.twins.prompts import Generator
 
@@ -31,5 +32,5 @@ def run(params: Params, twin: str) -> str:
     path = paths.ANSWERS / f"{twin}.jsonl"
     write_records(path, answers)
     failed = sum(answer.status != "ok" for answer in answers)
-    words = sum(len(answer.text.split()) for answer in answers)
-    return f"personalize: {twin}: {len(answers)} answers, {failed} failed, {words} words in {path}"
+    total = sum(len(words(answer.text)) for answer in answers)
+    return f"personalize: {twin}: {len(answers)} answers, {failed} failed, {total} words in {path}"
