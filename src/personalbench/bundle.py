@@ -114,6 +114,15 @@ class Bundle:
         return tuple(by_id[name] for name in self.manifest.selected_profile)
 
 
+def reference_documents(bundles: Iterable[Bundle]) -> dict[tuple[str, str], Document]:
+    """The document behind every case, by author and case id."""
+    return {
+        (bundle.author, case.id): document
+        for bundle in bundles
+        for case, document in zip(bundle.cases, bundle.references, strict=True)
+    }
+
+
 def folder_name(author: str) -> str:
     """A name for an author's folder: readable, safe on every file system, unique."""
     readable = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40]

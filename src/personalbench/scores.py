@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from personalbench.bundle import Bundle
+from personalbench.bundle import Bundle, reference_documents
 from personalbench.encoders.base import Encoder
 from personalbench.judge.records import Judgement
 from personalbench.metrics.copying import copying
@@ -212,11 +212,7 @@ def _cases(
         bundle.author: style_of([document.text for document in bundle.profile])
         for bundle in bundles
     }
-    references = {
-        (bundle.author, case.id): document.text
-        for bundle in bundles
-        for case, document in zip(bundle.cases, bundle.references, strict=True)
-    }
+    references = reference_documents(bundles)
     judged = {
         (judgement.author, judgement.case_id, judgement.source): judgement
         for judgement in judgements
@@ -227,7 +223,7 @@ def _cases(
         metrics = {
             f"{family}_1v5": Estimate(value=single),
             **compare(style, styles[answer.author]),
-            "rouge_l": rouge_l(answer.text, references[answer.author, answer.case_id]),
+            "rouge_l": rouge_l(answer.text, references[answer.author, answer.case_id].text),
         }
         if answer.seen:
             profile = {document.id: document.text for document in by_author[answer.author].profile}

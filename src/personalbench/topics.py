@@ -1,12 +1,12 @@
 """Neutral topics: what a reference document is about, not how it is written."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from personalbench.bundle import Case
 from personalbench.corpus.document import Document
 from personalbench.errors import UserError
-from personalbench.llm.types import Message, Reply, Request
+from personalbench.llm.types import Ask, Request, user
 from personalbench.metrics.copying import copying
 from personalbench.params import BundleParams
 from personalbench.seeds import derive
@@ -19,7 +19,7 @@ def make_cases(
     references: Sequence[Sequence[Document]],
     params: BundleParams,
     seed: int,
-    ask: Callable[[Sequence[Request], str], list[Reply]],
+    ask: Ask,
 ) -> list[tuple[Case, ...]]:
     """Make the cases of several authors, one a reference document.
 
@@ -69,14 +69,14 @@ def _topics(
     documents: Sequence[Document],
     params: BundleParams,
     seed: int,
-    ask: Callable[[Sequence[Request], str], list[Reply]],
+    ask: Ask,
     repeat: int,
 ) -> dict[str, str]:
     """Topic of every document, by document id."""
     template = load_template(_TEMPLATES / "topic.txt", {"document"})
     requests = [
         Request(
-            messages=(Message(role="user", content=template.render(document=document.text)),),
+            messages=user(template.render(document=document.text)),
             temperature=params.temperature,
             max_tokens=params.max_tokens,
             seed=derive(seed, document.author, document.id, "topic", repeat),

@@ -9,7 +9,7 @@ from personalbench.judge.traits import fenced
 from personalbench.llm.client import Model
 from personalbench.llm.structured import Answer as Structured
 from personalbench.llm.structured import ask
-from personalbench.llm.types import Message, Request
+from personalbench.llm.types import Request, user
 from personalbench.params import JudgeParams
 from personalbench.seeds import derive
 from personalbench.templates import load_template
@@ -40,14 +40,11 @@ def compare(
     template = load_template(Path(__file__).parent / "same_author.txt", {"reference", "text"})
     requests = [
         Request(
-            messages=(
-                Message(
-                    role="user",
-                    content=template.render(
-                        reference=fenced(references[answer.author, answer.case_id].text),
-                        text=fenced(answer.text),
-                    ),
-                ),
+            messages=user(
+                template.render(
+                    reference=fenced(references[answer.author, answer.case_id].text),
+                    text=fenced(answer.text),
+                )
             ),
             temperature=params.temperature,
             max_tokens=120,

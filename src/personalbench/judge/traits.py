@@ -8,7 +8,7 @@ from personalbench.judge.records import AuthorTraits, TraitFindings, TraitQuesti
 from personalbench.llm.client import Model
 from personalbench.llm.structured import Answer as Structured
 from personalbench.llm.structured import ask
-from personalbench.llm.types import Message, Request
+from personalbench.llm.types import Request, user
 from personalbench.params import JudgeParams
 from personalbench.seeds import derive, draw
 from personalbench.templates import load_template
@@ -31,7 +31,7 @@ def extract(
         documents = "\n\n".join(f"<text>\n{by_id[name].text}\n</text>" for name in ids)
         requests.append(
             Request(
-                messages=(Message(role="user", content=template.render(documents=documents)),),
+                messages=user(template.render(documents=documents)),
                 temperature=params.temperature,
                 max_tokens=400,
                 seed=derive(seed, bundle.author, "traits"),
@@ -77,7 +77,7 @@ def score(
         content = template.render(questions=listed, text=fenced(answer.text))
         requests.append(
             Request(
-                messages=(Message(role="user", content=content),),
+                messages=user(content),
                 temperature=params.temperature,
                 max_tokens=300,
                 seed=derive(seed, answer.author, answer.case_id, answer.source, "traits"),

@@ -1,5 +1,6 @@
 """What goes to a language model and what comes back."""
 
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -74,3 +75,12 @@ class Reply(BaseModel):
     model: str | None = None
     seed: int | None = None
     cached: bool = False
+
+
+Ask = Callable[[Sequence[Request], str], list[Reply]]
+"""Sends requests, with a description for the progress bar; replies come in their order."""
+
+
+def user(text: str) -> tuple[Message, ...]:
+    """A conversation of one question."""
+    return (Message(role="user", content=text),)

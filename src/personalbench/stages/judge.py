@@ -1,7 +1,7 @@
 """Stage `judge@twin`: the judge's verdicts on a twin's answers, or on real texts."""
 
 from personalbench import paths
-from personalbench.bundle import load_bundles
+from personalbench.bundle import load_bundles, reference_documents
 from personalbench.judge.judge import judge
 from personalbench.judge.records import AuthorTraits
 from personalbench.llm.cache import ResponseCache
@@ -17,11 +17,7 @@ def run(params: Params, line: str) -> str:
     bundles = load_bundles(paths.BUNDLES)
     answers = one_per_case(read_records(paths.ANSWERS / f"{line}.jsonl", Answer))
     traits = {record.author: record for record in read_records(paths.TRAITS, AuthorTraits)}
-    references = {
-        (bundle.author, case.id): document
-        for bundle in bundles
-        for case, document in zip(bundle.cases, bundle.references, strict=True)
-    }
+    references = reference_documents(bundles)
     spec = params.models[params.judge.model]
     with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as model:
         judgements = judge(answers, traits, references, params.judge, params.seed, model)

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from personalbench.bundle import Bundle
 from personalbench.corpus.document import Document
+from personalbench.llm.types import user
 from personalbench.metrics.stylometry import style_of
 from personalbench.params import ContrastiveParams
 from personalbench.seeds import draw
 from personalbench.templates import load_template
-from personalbench.twins.prompts import TEMPLATES, Generator, Prompt, fit, numbered, sample, user
+from personalbench.twins.prompts import TEMPLATES, Generator, Prompt, fit, numbered, sample
 
 
 def prompts(

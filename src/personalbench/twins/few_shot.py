@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from personalbench.bundle import Bundle
+from personalbench.llm.types import user
 from personalbench.params import FewShotParams
 from personalbench.templates import load_template
-from personalbench.twins.prompts import TEMPLATES, Generator, Prompt, fit, numbered, sample, user
+from personalbench.twins.prompts import TEMPLATES, Generator, Prompt, fit, numbered, sample
 
 
 def prompts(bundles: Sequence[Bundle], params: FewShotParams, generator: Generator) -> list[Prompt]:

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from personalbench.bundle import Bundle
+from personalbench.llm.types import user
 from personalbench.params import NonPersonalizedParams
-from personalbench.twins.prompts import Generator, Prompt, user
+from personalbench.twins.prompts import Generator, Prompt
 
 
 def prompts(

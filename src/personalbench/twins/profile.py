@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from personalbench.bundle import Bundle
-from personalbench.llm.types import Request
+from personalbench.llm.types import Request, user
 from personalbench.params import ProfileParams
 from personalbench.seeds import derive
 from personalbench.templates import load_template
-from personalbench.twins.prompts import TEMPLATES, Generator, Prompt, fit, numbered, sample, user
+from personalbench.twins.prompts import TEMPLATES, Generator, Prompt, fit, numbered, sample
 
 
 def prompts(bundles: Sequence[Bundle], params: ProfileParams, generator: Generator) -> list[Prompt]:

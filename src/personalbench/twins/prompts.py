@@ -1,12 +1,12 @@
 """What a method makes of a case, and what all methods share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from personalbench.bundle import Bundle
 from personalbench.corpus.document import Document
-from personalbench.llm.types import Message, Reply, Request
+from personalbench.llm.types import Ask, Message
 from personalbench.seeds import draw
 
 TEMPLATES = Path(__file__).parent
@@ -47,16 +47,11 @@ class Generator:
         seed: The run's seed.
     """
 
-    ask: Callable[[Sequence[Request], str], list[Reply]]
+    ask: Ask
     context: int
     max_tokens: int
     temperature: float
     seed: int
-
-
-def user(text: str) -> tuple[Message, ...]:
-    """A conversation of one question."""
-    return (Message(role="user", content=text),)
 
 
 def sample(bundle: Bundle, count: int, seed: int, purpose: str) -> tuple[list[Document], list[str]]:
