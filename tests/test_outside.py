@@ -1,0 +1,78 @@
+"""Answers from a file."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from people import bundle
+from personalbench.errors import UserError
+from personalbench.twins.outside import read_answers
+
+FIVE = [{"case_id": f"case_000{n}", "output": f"text {n}"} for n in range(1, 6)]
+
+
+def _file(folder: Path, lines: list[object]) -> Path:
+    path = folder / "answers.jsonl"
+    path.write_text(
+        "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines),
+        encoding="utf-8",
+    )
+    return path
+
+
+def test_answers_come_in_the_order_of_the_cases(tmp_path: Path) -> None:
+    path = _file(tmp_path, [{**line, "prompt": "ignored"} for line in reversed(FIVE)])
+    answers = read_answers(path, [bundle()], "mine")
+    assert [(answer.case_id, answer.text) for answer in answers] == [
+        (f"case_000{n}", f"text {n}") for n in range(1, 6)
+    ]
+    assert {(answer.author, answer.source, answer.status) for answer in answers} == {
+        ("ada", "mine", "ok")
+    }
+
+
+def test_several_authors_need_the_author(tmp_path: Path) -> None:
+    both = [bundle("ada"), bundle("ben")]
+    path = _file(tmp_path, [{**line, "author": name} for name in ("ben", "ada") for line in FIVE])
+    answers = read_answers(path, both, "mine")
+    assert [answer.author for answer in answers] == ["ada"] * 5 + ["ben"] * 5
+    with pytest.raises(UserError, match="line 1: no author"):
+        read_answers(_file(tmp_path, FIVE), both, "mine")
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([*FIVE, {"case_id": "case_0009", "output": "x"}], "line 6: unknown case case_0009"),
+        ([*FIVE, FIVE[1]], "line 6: case_0002 was answered in line 2"),
+        (FIVE[:3], "no answer to case_0004, case_0005"),
+        ([*FIVE[:2], "{broken", *FIVE[2:]], "line 3"),
+        ([{"case_id": "case_0001", "output": None}], "line 1: output"),
+        ([{"case_id": "case_0001", "output": 7}], "line 1: output"),
+        ([{"output": "x"}], "line 1: case_id"),
+        ([*FIVE[:4], {"case_id": "case_0005", "output": " \n"}], "case_0005 has an empty output"),
+    ],
+)
+def test_a_faulty_file_is_one_line_of_error(
+    tmp_path: Path, lines: list[object], message: str
+) -> None:
+    path = _file(tmp_path, lines)
+    with pytest.raises(UserError, match=re.escape(str(path)) + ".*" + message) as error:
+        read_answers(path, [bundle()], "mine")
+    assert "\n" not in error.value.message
+
+
+def test_gaps_are_counted_where_they_are_allowed(tmp_path: Path) -> None:
+    path = _file(tmp_path, [*FIVE[:3], {"case_id": "case_0005", "output": ""}])
+    answers = read_answers(path, [bundle()], "mine", allow_missing=True)
+    assert [answer.status for answer in answers] == ["ok", "ok", "ok", "failed", "empty"]
+    assert all(answer.reason for answer in answers[3:])
+
+
+def test_a_line_separator_does_not_end_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    lines = [{**FIVE[0], "output": "one\u2028two\u0085three"}, *FIVE[1:]]
+    path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
+    assert read_answers(path, [bundle()], "mine")[0].text == "one\u2028two\u0085three"
