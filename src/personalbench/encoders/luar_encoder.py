@@ -1,6 +1,7 @@
 """LUAR as an encoder: texts in, document vectors out, each document encoded once."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Self, cast
@@ -94,7 +95,7 @@ class LuarEncoder:
     def aggregate(self, vectors: Vectors) -> Vectors:
         """Aggregate episodes of E documents: (B, E, H) to (B, D), not normalised."""
         made = np.empty((len(vectors), self.luar.linear.out_features), dtype=np.float32)
-        with torch.inference_mode():
+        with torch.inference_mode(), _one_thread():
             for start in range(0, len(vectors), _EPISODES):
                 part = np.ascontiguousarray(vectors[start : start + _EPISODES])
                 made[start : start + _EPISODES] = self.luar.aggregate(torch.from_numpy(part))
@@ -142,6 +143,17 @@ class BackboneEncoder(LuarEncoder):
     def aggregate(self, vectors: Vectors) -> Vectors:
         """Mean over the documents: (B, E, H) to (B, H)."""
         return cast(Vectors, vectors.mean(axis=1))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Steps of a few microseconds: threads would spend them on waiting for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def length_batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
