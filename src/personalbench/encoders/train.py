@@ -2,8 +2,7 @@
 
 A step encodes a few snippets of different documents by every author of the batch once,
 and asks for each author back at several episode sizes, since an aggregation costs next
-to nothing. Episodes of recent steps stay as further negatives (Wang et al.,
-"Cross-Batch Memory for Embedding Learning", 2020).
+to nothing.
 
 The learning rate warms up and stays; what a checkpoint holds is never decayed, so that
 training can go on from it at any time. A cut takes the checkpoint, decays the rate to
@@ -36,6 +35,7 @@ from personalbench.seeds import derive
 
 _CLS, _SEP, _PAD = 101, 102, 0
 SHORTEST = 24  # tokens: shorter documents say next to nothing
+VALIDATION_DOCUMENTS = 10  # of an author: five against five
 
 
 @dataclass(frozen=True)
@@ -201,11 +201,15 @@ def validation_auc(model: Adapted, store: TokenStore, max_length: int = 256) -> 
     Every author's first documents against the next ones, and against all other
     authors' next ones: at one and at five documents.
     """
-    numbers = [members[:10] for members in store.members if len(members) >= 10][:100]
+    numbers = [
+        members[:VALIDATION_DOCUMENTS]
+        for members in store.members
+        if len(members) >= VALIDATION_DOCUMENTS
+    ][:100]
     snippets = [store.document(n)[: max_length - 2] for row in numbers for n in row]
     with parametrize.cached(), torch.autocast("cpu", torch.bfloat16):
         vectors = encode_snippets(model, snippets, np.zeros(len(snippets), dtype=np.int64))
-    vectors = vectors.reshape(len(numbers), 10, -1)
+    vectors = vectors.reshape(len(numbers), VALIDATION_DOCUMENTS, -1)
     result = {}
     for size in (1, 5):
         first = F.normalize(model.luar.aggregate(vectors[:, :size]), dim=-1)
@@ -240,7 +244,7 @@ class Trainer:
                 f"author {min(shared)!r} is in the training and in the validation documents; "
                 "validation needs authors that training never sees"
             )
-        if sum(len(members) >= 10 for members in validation.members) < 2:
+        if sum(len(own) >= VALIDATION_DOCUMENTS for own in validation.members) < 2:
             raise UserError("validation needs at least two authors of ten documents each")
         self._store, self._validation = store, validation
         self._folder, self._recipe = folder, recipe
