@@ -10,6 +10,7 @@ from tokenizers import Tokenizer
 from tqdm import tqdm
 
 from personalbench.corpus.document import Document
+from personalbench.storage import sha256_bytes
 
 _BATCH = 1024
 
@@ -33,6 +34,11 @@ class TokenStore:
     def document(self, number: int) -> NDArray[np.uint16]:
         """Token ids of one document."""
         return self.ids[self.starts[number] : self.starts[number + 1]]
+
+    @property
+    def sha256(self) -> str:
+        """Hash of all documents in their order."""
+        return sha256_bytes(self.ids.tobytes() + self.starts.tobytes())
 
     @classmethod
     def build(

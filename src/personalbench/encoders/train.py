@@ -232,7 +232,7 @@ class Trainer:
 
     Raises:
         UserError: An author is in both, validation has too few documents, or the
-            checkpoint is of another recipe.
+            checkpoint is of another recipe or of other documents.
     """
 
     def __init__(
@@ -326,6 +326,7 @@ class Trainer:
     def _state(self) -> dict[str, Any]:
         return {
             "recipe": json.dumps(asdict(self._recipe)),
+            "documents": self._store.sha256,
             "step": self.step,
             "adapter": self.model.adapter(),
             "contrast": self._contrast.state_dict(),
@@ -341,6 +342,8 @@ class Trainer:
         state = torch.load(self._checkpoint, weights_only=True)
         if state["recipe"] != json.dumps(asdict(self._recipe)):
             raise UserError(f"{self._checkpoint}: of another recipe; use another folder")
+        if state["documents"] != self._store.sha256:
+            raise UserError(f"{self._checkpoint}: of other documents; use another folder")
         self.step = state["step"]
         self.model.load_adapter(state["adapter"])
         self._contrast.load_state_dict(state["contrast"])
