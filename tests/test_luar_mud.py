@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from ruamel.yaml import YAML
 from safetensors import safe_open
 
 from hub_stub import REVISION, serving
@@ -10,6 +12,7 @@ from luar_checkpoint import SMALL, write_checkpoint
 from people import bundle, corpus, document
 from personalbench import paths
 from personalbench.bundle import freeze
+from personalbench.cli import main
 from personalbench.encoders.weights import read_verified
 from personalbench.judge.records import Judgement
 from personalbench.params import Params, WeightsParams, load_params
@@ -110,3 +113,19 @@ def test_runs_through_the_stages(
     assert (scores.encoder.revision, scores.encoder.max_length) == (revision, 100)
     assert (scores.truncated, scores.unreliable) == (1, 4)
     assert len(scores.groups) == 1 and -1 <= scores.groups[0].likeness <= 1
+
+
+def test_command_validates_on_any_documents(checkpoint: Path, project: Path) -> None:
+    values = YAML(typ="safe").load(ROOT / "params.yaml")
+    values["weights"] = {"encoder": "luar-mud", "folder": str(checkpoint), "max_length": 100}
+    YAML(typ="safe").dump(values, project / "params.yaml")
+    weights.run(load_params())
+    paths.DOCUMENTS.rename("mine.jsonl")
+    few = ["--authors", "3", "--documents-per-author", "6", "--output", "tried.json"]
+    result = CliRunner().invoke(main, ["validate", "mine.jsonl", *few])
+    assert result.exit_code == 0, result.output
+    record = Validation.model_validate(read_json(Path("tried.json")))
+    assert (record.authors, record.documents) == (3, 18)
+    # Every author has three documents of either source: one way to pair all of them up.
+    assert record.of("luar-mud", 3).same_pairs == 3
+    assert record.of("luar-mud", 5).auc is None
