@@ -67,8 +67,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def params(**given: object) -> Params:
     whole = load_params(ROOT / "params.yaml")
     chosen = WeightsParams.model_validate({"encoder": "luar-mud", "max_length": 100, **given})
-    small = whole.score.model_copy(update={"bootstrap": 100})
-    return whole.model_copy(update={"weights": chosen, "score": small})
+    return whole.model_copy(
+        update={
+            "weights": chosen,
+            "validate_": whole.validate_.model_copy(update={"pairs": 50}),
+            "score": whole.score.model_copy(update={"bootstrap": 100}),
+        }
+    )
 
 
 def test_layout_is_that_of_luar_mud(checkpoint: Path) -> None:
@@ -118,6 +123,7 @@ def test_runs_through_the_stages(
 def test_command_validates_on_any_documents(checkpoint: Path, project: Path) -> None:
     values = YAML(typ="safe").load(ROOT / "params.yaml")
     values["weights"] = {"encoder": "luar-mud", "folder": str(checkpoint), "max_length": 100}
+    values["validate"]["pairs"] = 50
     YAML(typ="safe").dump(values, project / "params.yaml")
     weights.run(load_params())
     paths.DOCUMENTS.rename("mine.jsonl")
