@@ -45,6 +45,7 @@ STAGES = (
     "traits",
     "judge",
     "score",
+    "analyse",
     "report",
     "track",
 )

@@ -11,6 +11,7 @@ ANSWERS = Path("data/answers")
 TRAITS = Path("data/traits.jsonl")
 JUDGEMENTS = Path("data/judgements")
 SCORES = Path("data/scores")
+ANALYSIS = Path("data/analysis.json")
 ENCODER = Path("models/encoder")
 REPORTS = Path("reports")
 QUALITY = REPORTS / "quality.json"
