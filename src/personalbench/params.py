@@ -17,6 +17,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from personalbench.errors import UserError
+from personalbench.templates import SHIPPED
 
 Count = Annotated[int, Field(ge=1)]
 MOVING_REVISIONS = frozenset({"", "main", "master", "head", "latest", "stable", "default"})
@@ -133,6 +134,8 @@ class ModelParams(Section):
         extra_body: Further fields of the request's body.
         send_seed: False where a seed costs batching (mlx-lm) or is refused.
         structured: True where the server honours a JSON schema.
+        logprobs: True where it gives log-probabilities: the judge's verdicts then have a
+            probability.
         max_context: Longest prompt and answer together, in tokens.
         concurrency: Calls in flight per endpoint.
         price: None where calls cost nothing.
@@ -149,6 +152,7 @@ class ModelParams(Section):
     extra_body: dict[str, Any] = {}
     send_seed: bool = True
     structured: bool = True
+    logprobs: bool = False
     max_context: Count = 4096
     concurrency: Count = 8
     price: Price | None = None
@@ -327,9 +331,15 @@ class TrackParams(Section):
 
 
 class Params(Section):
-    """All of params.yaml."""
+    """All of params.yaml.
+
+    Attributes:
+        templates: Folder of the prompt templates; None takes the shipped ones.
+        twins: What is compared; each has a section under ``personalize``.
+    """
 
     seed: Annotated[int, Field(ge=0)]
+    templates: str | None = None
     twins: Annotated[list[str], Field(min_length=1)]
     corpus: CorpusParams
     check: CheckParams
@@ -381,6 +391,11 @@ class Params(Section):
                     {"key": key, "name": name, "models": ", ".join(sorted(self.models))},
                 )
         return self
+
+    @property
+    def template_folder(self) -> Path:
+        """Folder of the prompt templates."""
+        return SHIPPED if self.templates is None else Path(self.templates)
 
     def method_of(self, twin: str) -> str:
         """A twin's method; ``file`` for answers that another program wrote."""

@@ -43,5 +43,6 @@ def _written(
             max_tokens=section.max_tokens or shared.max_tokens,
             temperature=shared.temperature if section.temperature is None else section.temperature,
             seed=params.seed,
+            templates=params.template_folder,
         )
         return answer(bundles, twin, section, generator)
