@@ -9,8 +9,8 @@ import pytest
 from llm_stub import IMPATIENT, Says, Stub
 from people import bundle
 from personalbench.judge.judge import judge
-from personalbench.judge.records import AuthorTraits, Judgement, TraitFinding
-from personalbench.judge.traits import extract, fenced
+from personalbench.judge.records import AuthorTraits, Judgement, TraitFinding, fenced
+from personalbench.judge.traits import extract
 from personalbench.llm.client import open_model
 from personalbench.params import JudgeParams
 from personalbench.twins.answers import Answer

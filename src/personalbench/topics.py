@@ -10,9 +10,7 @@ from personalbench.llm.types import Ask, Request, user
 from personalbench.metrics.copying import copying
 from personalbench.params import BundleParams
 from personalbench.seeds import derive
-from personalbench.templates import load_template
-
-_TEMPLATES = Path(__file__).parent / "twins"
+from personalbench.templates import SHIPPED, prompt_template
 
 
 def make_cases(
@@ -20,6 +18,7 @@ def make_cases(
     params: BundleParams,
     seed: int,
     ask: Ask,
+    templates: Path = SHIPPED,
 ) -> list[tuple[Case, ...]]:
     """Make the cases of several authors, one a reference document.
 
@@ -31,24 +30,25 @@ def make_cases(
         params: The ``bundle`` section.
         seed: The run's seed.
         ask: Sends requests to the prompt model; replies come in their order.
+        templates: Folder of the prompt templates.
 
     Raises:
         UserError: The prompt model gave no topic for a document.
     """
     documents = [document for group in references for document in group]
-    topics = _topics(documents, params, seed, ask, repeat=0)
+    topics = _topics(documents, params, seed, ask, templates, repeat=0)
     shared = {document.id: copying(topics[document.id], [document.text]) for document in documents}
     leaky = [
         document
         for document in documents
         if shared[document.id].longest_run_words > params.shared_ngram_limit
     ]
-    again = _topics(leaky, params, seed, ask, repeat=1)
+    again = _topics(leaky, params, seed, ask, templates, repeat=1)
     for document in leaky:
         second = copying(again[document.id], [document.text])
         if second.longest_run_words < shared[document.id].longest_run_words:
             topics[document.id], shared[document.id] = again[document.id], second
-    prompt = load_template(_TEMPLATES / "prompt.txt", {"genre", "topic"})
+    prompt = prompt_template(templates, "topics/prompt")
     return [
         tuple(
             Case(
@@ -70,10 +70,11 @@ def _topics(
     params: BundleParams,
     seed: int,
     ask: Ask,
+    templates: Path,
     repeat: int,
 ) -> dict[str, str]:
     """Topic of every document, by document id."""
-    template = load_template(_TEMPLATES / "topic.txt", {"document"})
+    template = prompt_template(templates, "topics/topic")
     requests = [
         Request(
             messages=user(template.render(document=document.text)),

@@ -77,6 +77,7 @@ def clean(response: Response, *, cached: bool = False) -> Reply:
         seconds=response.seconds,
         model=response.model,
         seed=response.seed,
+        weighed=response.weighed,
         cached=cached,
     )
 

@@ -20,7 +20,15 @@ def run(params: Params, line: str) -> str:
     references = reference_documents(bundles)
     spec = params.models[params.judge.model]
     with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as model:
-        judgements = judge(answers, traits, references, params.judge, params.seed, model)
+        judgements = judge(
+            answers,
+            traits,
+            references,
+            params.judge,
+            params.seed,
+            model,
+            params.template_folder,
+        )
     path = paths.JUDGEMENTS / f"{line}.jsonl"
     write_records(path, judgements)
     unscored = sum(judgement.findings is None for judgement in judgements)

@@ -14,7 +14,7 @@ def run(params: Params) -> str:
     bundles = load_bundles(paths.BUNDLES)
     spec = params.models[params.judge.model]
     with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as judge:
-        traits = extract(bundles, params.judge, params.seed, judge)
+        traits = extract(bundles, params.judge, params.seed, judge, params.template_folder)
     write_records(paths.TRAITS, traits)
     found = sum(author.questions is not None for author in traits)
     return f"traits: five questions for {found} of {len(traits)} authors in {paths.TRAITS}"
