@@ -44,6 +44,7 @@ STAGES = (
     "references",
     "traits",
     "judge",
+    "trust",
     "score",
     "report",
     "track",

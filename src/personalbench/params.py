@@ -308,13 +308,15 @@ class TrustParams(Section):
     """How thoroughly the judge is tried.
 
     Attributes:
-        authors: Trait questions are extracted again for so many authors at most.
-        extractions: Extractions of an author's questions, the one in use among them.
+        authors: Trait questions are extracted anew for so many authors at most.
+        extractions: How often, each time by chance.
+        temperature: Of these extractions; at 0 most models repeat themselves.
         texts: Texts that are judged twice, and pairs that are shown in both orders.
     """
 
     authors: Count = 10
     extractions: Annotated[int, Field(ge=2)] = 3
+    temperature: Temperature = 0.7
     texts: Count = 10
 
 
