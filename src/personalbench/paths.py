@@ -12,6 +12,7 @@ TRAITS = Path("data/traits.jsonl")
 JUDGEMENTS = Path("data/judgements")
 TRUST = Path("data/trust.json")
 SCORES = Path("data/scores")
+ANALYSIS = Path("data/analysis.json")
 ENCODER = Path("models/encoder")
 REPORTS = Path("reports")
 QUALITY = REPORTS / "quality.json"

@@ -8,11 +8,12 @@ from pydantic import BaseModel, ConfigDict
 
 from personalbench.bundle import Bundle, reference_documents
 from personalbench.encoders.base import Encoder
+from personalbench.groups import complete_groups
 from personalbench.judge.records import Judgement
 from personalbench.metrics.copying import copying
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.metrics.rouge import rouge_l
-from personalbench.metrics.similarity import group, one_v_five
+from personalbench.metrics.similarity import one_v_five
 from personalbench.metrics.statistics import (
     bootstrap_likeness,
     bootstrap_mean,
@@ -117,7 +118,7 @@ def score(
         bundle.author: encoder.document_vectors([document.text for document in bundle.selected])
         for bundle in bundles
     }
-    groups, leftover = _groups(usable, bundles)
+    groups, leftover = complete_groups(usable, bundles)
     tables = {
         author: episode_likeness(encoder, profiles[author], vectors[np.array(members)])
         for author, members in groups.items()
@@ -163,40 +164,6 @@ def score(
         ),
         cases=tuple(cases),
     )
-
-
-def _groups(
-    answers: Sequence[Answer], bundles: Sequence[Bundle]
-) -> tuple[dict[str, list[list[int]]], dict[str, tuple[str, ...]]]:
-    """Positions of the answers of each complete group, and the cases left over.
-
-    A group has answers of one source to ``group_size`` cases that follow each other. A
-    failed answer leaves its group incomplete: the group is out, not filled up.
-    """
-    position = {
-        (answer.author, answer.source, answer.case_id): number
-        for number, answer in enumerate(answers)
-    }
-    groups: dict[str, list[list[int]]] = {}
-    leftover: dict[str, tuple[str, ...]] = {}
-    for bundle in bundles:
-        case_ids = [case.id for case in bundle.cases]
-        blocks, _ = group(case_ids, bundle.manifest.group_size)
-        sources = dict.fromkeys(
-            answer.source for answer in answers if answer.author == bundle.author
-        )
-        complete = [
-            [position[bundle.author, source, case_id] for case_id in block]
-            for source in sources
-            for block in blocks
-            if all((bundle.author, source, case_id) in position for case_id in block)
-        ]
-        if complete:
-            groups[bundle.author] = complete
-        grouped = {answers[number].case_id for rows in complete for number in rows}
-        if rest := tuple(case_id for case_id in case_ids if case_id not in grouped):
-            leftover[bundle.author] = rest
-    return groups, leftover
 
 
 def _cases(

@@ -5,6 +5,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+MAIN_METRICS = ("tmr", "same_author", "func_cos", "punct_cos", "rouge_l")
+"""What is shown first, after the encoder's likeness."""
+
 ReferenceLine = Literal["ceiling", "floor", "calibration", "chance"]
 Group = Literal["likeness", "judge", "style", "content", "generation", "validation", "comparison"]
 

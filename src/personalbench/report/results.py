@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from personalbench.errors import UserError
+from personalbench.metrics.catalogue import MAIN_METRICS
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.scores import EncoderIdentity, Scores
 from personalbench.storage import read_json
-
-MAIN_METRICS = ("tmr", "same_author", "func_cos", "punct_cos", "rouge_l")
-"""The columns of the method table, after the encoder's likeness."""
 
 
 @dataclass(frozen=True)
