@@ -321,9 +321,18 @@ class TrustParams(Section):
 
 
 class ScoreParams(Section):
-    """How intervals are made."""
+    """How intervals are made, and which answers are flagged.
+
+    Attributes:
+        bootstrap: Replicates of the bootstrap.
+        copied_run: An answer that shares so many words in a row with a document that its
+            twin saw is flagged as copied, ...
+        copied_share: ... and so is one with this share of its 5-grams in those documents.
+    """
 
     bootstrap: Annotated[int, Field(ge=100)] = 10_000
+    copied_run: Count = 10
+    copied_share: Share = 0.2
 
 
 class TrackParams(Section):

@@ -34,7 +34,7 @@ class Answer(BaseModel):
         reason: Why the status is not ``ok``.
         flags: What a reader should know.
         document: Id of the document, for a real text.
-        seen: Ids of the profile documents that the twin saw.
+        seen: Ids of the profile documents that the twin saw, or may have seen.
         seed: The sampling seed.
         prompt_tokens: As the server counted.
         completion_tokens: As the server counted.
