@@ -218,9 +218,19 @@ class BundleParams(Section):
 
 
 class PromptedParams(Section):
-    """What a twin that is prompted may set for itself; None takes the section's own value."""
+    """What a twin that is prompted may set for itself; None takes the section's own value.
+
+    Attributes:
+        method: What the generator sees.
+        topics: ``first_sentence`` puts the first sentence of the reference document in the
+            topic's place: an ablation that shows what a contaminated prompt gives away.
+        generator: Name in the registry.
+        temperature: Of the answers.
+        max_tokens: Of an answer.
+    """
 
     method: str
+    topics: Literal["summary", "first_sentence"] = "summary"
     generator: str | None = None
     temperature: Temperature | None = None
     max_tokens: Count | None = None

@@ -1,9 +1,10 @@
 """Neutral topics: what a reference document is about, not how it is written."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from personalbench.bundle import Case
+from personalbench.bundle import Bundle, Case
 from personalbench.corpus.document import Document
 from personalbench.errors import UserError
 from personalbench.llm.types import Ask, Request, user
@@ -11,6 +12,7 @@ from personalbench.metrics.copying import copying
 from personalbench.params import BundleParams
 from personalbench.seeds import derive
 from personalbench.templates import SHIPPED, prompt_template
+from personalbench.text.tokenise import sentences
 
 
 def make_cases(
@@ -63,6 +65,29 @@ def make_cases(
         )
         for group in references
     ]
+
+
+def with_first_sentences(bundle: Bundle, templates: Path = SHIPPED) -> Bundle:
+    """The bundle with each reference document's first sentence in the place of its topic.
+
+    An ablation, and the only way in which anything of a reference document reaches a twin.
+    """
+    prompt = prompt_template(templates, "topics/prompt")
+    cases = []
+    for case, document in zip(bundle.cases, bundle.references, strict=True):
+        first = sentences(document.text)[0]
+        shared = copying(first, [document.text])
+        cases.append(
+            Case(
+                id=case.id,
+                document=case.document,
+                topic=first,
+                prompt=prompt.render(genre=bundle.manifest.genre, topic=first),
+                longest_shared_ngram=shared.longest_run_words,
+                shared_5grams=shared.ngram_share,
+            )
+        )
+    return replace(bundle, cases=tuple(cases))
 
 
 def _topics(
