@@ -64,7 +64,10 @@ def ask_again(
     turned = same_author.compare(texts, references, params, seed, model, templates, swapped=True)
     swapped = [
         judgement.model_copy(
-            update={"same_author": verdict.record.same_author if verdict.record else None}
+            update={
+                "same_author": verdict.record.same_author if verdict.record else None,
+                "same_author_reason": verdict.reason,
+            }
         )
         for judgement, verdict in zip(first, turned, strict=True)
     ]
