@@ -6,6 +6,7 @@ import pytest
 from invented import WordEncoder, invented_run
 from people import corpus
 from personalbench.analysis.comparisons import case_comparisons, likeness_comparisons
+from personalbench.analysis.fingerprint import REAL, fingerprints
 from personalbench.analysis.likeness import (
     AnswerGroup,
     Resampling,
@@ -58,6 +59,35 @@ def test_generated_sets_are_paired_between_twins_only() -> None:
     # 1 beats both; 0.555 beats 0 and loses to 0.832.
     assert found.auc.value == pytest.approx(0.75)
     assert found.to_real.value == pytest.approx((1 + 1 + 1 + 0.4 / length) / 4)
+
+
+def test_fingerprints_hold_sets_for_different_targets_against_each_other() -> None:
+    groups = {
+        "ceiling": [group("ada", NORTH), group("ben", NORTH)],
+        "few_shot": [group("ada", EAST), group("ben", HALF)],
+        "profile": [group("ada", EAST)],
+        "mine": [group("ben", NORTH)],
+    }
+    writers = {"few_shot": "model", "profile": "model", "mine": "mine"}
+    found = {
+        (item.first, item.second): item.likeness
+        for item in fingerprints(groups, writers, Compass(), RESAMPLING)
+    }
+    length = 0.52**0.5
+    # ada's two sets by the model against ben's: the two for ada are no pair.
+    assert found["model", "model"].value == pytest.approx(0.6 / length)
+    assert found["model", "model"].n == 2
+    # ada's sets point east, ben's own set north.
+    assert found["model", "mine"].value == pytest.approx(0)
+    assert found["model", REAL].value == pytest.approx((0 + 0 + 0.4 / length) / 3)
+    assert found[REAL, REAL].value == pytest.approx(1)
+    assert found["mine", "mine"].reason == "sets for two different targets are needed"
+
+
+def test_a_writer_without_a_complete_group_has_no_fingerprint() -> None:
+    groups = {"ceiling": [group("ada", NORTH)], "few_shot": []}
+    found = fingerprints(groups, {"few_shot": "model"}, Compass(), RESAMPLING)
+    assert {item.likeness.reason for item in found[:2]} == {"no complete group of answers"}
 
 
 def test_one_twin_has_no_generated_pairs() -> None:

@@ -249,6 +249,25 @@ def test_a_users_own_templates_take_the_place_of_the_shipped_ones(tmp_path: Path
     assert all(content.startswith("Look:\nSample 1") for content in recorder.contents())
 
 
+def test_the_ablation_shows_the_first_sentence_and_nothing_more_of_the_reference() -> None:
+    ada = bundle()
+    texts = [f"Opening {n} is here. {item.text}" for n, item in enumerate(ada.references)]
+    told = replace(
+        ada,
+        references=tuple(
+            item.model_copy(update={"text": text})
+            for item, text in zip(ada.references, texts, strict=True)
+        ),
+    )
+    recorder = Recorder()
+    params = NonPersonalizedParams(method="non_personalized", topics="first_sentence")
+    answer([told], "told", params, Generator(recorder, 100_000, 100, 0.5, seed=3))
+    for number, content in enumerate(recorder.contents()):
+        assert f"Opening {number} is here." in content
+        assert content.startswith("Write a short letter")
+        assert "matter" not in content and "adareference" not in content
+
+
 def test_without_other_authors_contrastive_asks_for_nothing() -> None:
     alone = replace(bundle(), contrast=())
     recorder = Recorder()

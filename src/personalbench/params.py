@@ -8,6 +8,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    PrivateAttr,
     ValidationError,
     field_validator,
     model_validator,
@@ -137,6 +138,8 @@ class ModelParams(Section):
         logprobs: True where it gives log-probabilities: the judge's verdicts then have a
             probability.
         max_context: Longest prompt and answer together, in tokens.
+        temperature: Of the texts that it writes, where ``personalize`` has null.
+        max_tokens: Of the texts that it writes, where ``personalize`` has null.
         concurrency: Calls in flight per endpoint.
         price: None where calls cost nothing.
     """
@@ -154,8 +157,16 @@ class ModelParams(Section):
     structured: bool = True
     logprobs: bool = False
     max_context: Count = 4096
+    temperature: Temperature = 0.7
+    max_tokens: Count = 256
     concurrency: Count = 8
     price: Price | None = None
+    _name: str | None = PrivateAttr(default=None)
+
+    @property
+    def name(self) -> str:
+        """Its name in the registry; the id of an entry that stands in none."""
+        return self._name or self.id
 
     @field_validator("revision")
     @classmethod
@@ -218,9 +229,19 @@ class BundleParams(Section):
 
 
 class PromptedParams(Section):
-    """What a twin that is prompted may set for itself; None takes the section's own value."""
+    """What a twin that is prompted may set for itself; None takes the section's own value.
+
+    Attributes:
+        method: What the generator sees.
+        topics: ``first_sentence`` puts the first sentence of the reference document in the
+            topic's place: an ablation that shows what a contaminated prompt gives away.
+        generator: Name in the registry.
+        temperature: Of the answers.
+        max_tokens: Of an answer.
+    """
 
     method: str
+    topics: Literal["summary", "first_sentence"] = "summary"
     generator: str | None = None
     temperature: Temperature | None = None
     max_tokens: Count | None = None
@@ -282,14 +303,23 @@ TwinParams = Annotated[
 
 
 class PersonalizeParams(Section):
-    """The generator and its settings; every further key is a twin's name."""
+    """The generator and its settings; every further key is a twin's name.
+
+    Attributes:
+        generator: The model that writes, for twins that name none.
+        temperature: None takes the model's.
+        max_tokens: None takes the model's.
+        max_failure_rate: The stage stops where a larger share of a twin's cases has no
+            answer.
+    """
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, TwinParams]
 
     generator: str
-    temperature: Temperature = 0.7
-    max_tokens: Count = 256
+    temperature: Temperature | None = None
+    max_tokens: Count | None = None
+    max_failure_rate: Share = 0.05
 
     def twin(self, name: str) -> TwinParams:
         """The section of one twin."""
@@ -297,10 +327,16 @@ class PersonalizeParams(Section):
 
 
 class JudgeParams(Section):
-    """The judge: a model of another family than the generator's."""
+    """The judge: a model of another family than the generator's.
+
+    Attributes:
+        max_failure_rate: A stage stops where a larger share of the judge's answers is
+            missing or unusable.
+    """
 
     model: str
     temperature: Temperature = 0.0
+    max_failure_rate: Share = 0.05
     trait_posts: Count = 10
 
 
@@ -308,20 +344,31 @@ class TrustParams(Section):
     """How thoroughly the judge is tried.
 
     Attributes:
-        authors: Trait questions are extracted again for so many authors at most.
-        extractions: Extractions of an author's questions, the one in use among them.
+        authors: Trait questions are extracted anew for so many authors at most.
+        extractions: How often, each time by chance.
+        temperature: Of these extractions; at 0 most models repeat themselves.
         texts: Texts that are judged twice, and pairs that are shown in both orders.
     """
 
     authors: Count = 10
     extractions: Annotated[int, Field(ge=2)] = 3
+    temperature: Temperature = 0.7
     texts: Count = 10
 
 
 class ScoreParams(Section):
-    """How intervals are made."""
+    """How intervals are made, and which answers are flagged.
+
+    Attributes:
+        bootstrap: Replicates of the bootstrap.
+        copied_run: An answer that shares so many words in a row with a document that its
+            twin saw is flagged as copied, ...
+        copied_share: ... and so is one with this share of its 5-grams in those documents.
+    """
 
     bootstrap: Annotated[int, Field(ge=100)] = 10_000
+    copied_run: Count = 10
+    copied_share: Share = 0.2
 
 
 class TrackParams(Section):
@@ -390,6 +437,8 @@ class Params(Section):
                     "{key}: {name} is not in the registry; there are: {models}",
                     {"key": key, "name": name, "models": ", ".join(sorted(self.models))},
                 )
+        for name, spec in self.models.items():
+            spec._name = name
         return self
 
     @property

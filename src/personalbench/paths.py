@@ -13,6 +13,7 @@ JUDGEMENTS = Path("data/judgements")
 TRUST = Path("data/trust.json")
 SCORES = Path("data/scores")
 ANALYSIS = Path("data/analysis.json")
+USAGE = Path("data/usage")
 ENCODER = Path("models/encoder")
 REPORTS = Path("reports")
 QUALITY = REPORTS / "quality.json"

@@ -1,16 +1,18 @@
 """Neutral topics: what a reference document is about, not how it is written."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from personalbench.bundle import Case
+from personalbench.bundle import Bundle, Case
 from personalbench.corpus.document import Document
-from personalbench.errors import UserError
 from personalbench.llm.types import Ask, Request, user
+from personalbench.llm.usage import require_answers
 from personalbench.metrics.copying import copying
 from personalbench.params import BundleParams
 from personalbench.seeds import derive
 from personalbench.templates import SHIPPED, prompt_template
+from personalbench.text.tokenise import sentences
 
 
 def make_cases(
@@ -65,6 +67,29 @@ def make_cases(
     ]
 
 
+def with_first_sentences(bundle: Bundle, templates: Path = SHIPPED) -> Bundle:
+    """The bundle with each reference document's first sentence in the place of its topic.
+
+    An ablation, and the only way in which anything of a reference document reaches a twin.
+    """
+    prompt = prompt_template(templates, "topics/prompt")
+    cases = []
+    for case, document in zip(bundle.cases, bundle.references, strict=True):
+        first = sentences(document.text)[0]
+        shared = copying(first, [document.text])
+        cases.append(
+            Case(
+                id=case.id,
+                document=case.document,
+                topic=first,
+                prompt=prompt.render(genre=bundle.manifest.genre, topic=first),
+                longest_shared_ngram=shared.longest_run_words,
+                shared_5grams=shared.ngram_share,
+            )
+        )
+    return replace(bundle, cases=tuple(cases))
+
+
 def _topics(
     documents: Sequence[Document],
     params: BundleParams,
@@ -85,12 +110,15 @@ def _topics(
         )
         for document in documents
     ]
-    topics: dict[str, str] = {}
-    for document, reply in zip(documents, ask(requests, "topics"), strict=True):
-        if not reply.text:
-            raise UserError(
-                f"{document.id}: {params.prompt_model} gave no topic: {reply.status}: "
-                f"{reply.reason}; try another bundle.prompt_model or a larger bundle.max_tokens"
-            )
-        topics[document.id] = " ".join(reply.text.split())
-    return topics
+    replies = ask(requests, "topics")
+    require_answers(
+        "bundle: topics",
+        [None if reply.text else f"{reply.status}: {reply.reason}" for reply in replies],
+        0.0,  # a case can't be without one
+        f"see to {params.prompt_model} (personalbench models check {params.prompt_model}) and "
+        "run again, or try another bundle.prompt_model or a larger bundle.max_tokens",
+    )
+    return {
+        document.id: " ".join(reply.text.split())
+        for document, reply in zip(documents, replies, strict=True)
+    }

@@ -7,6 +7,7 @@ from personalbench.analysis.comparisons import (
     likeness_comparisons,
     metric_correlations,
 )
+from personalbench.analysis.fingerprint import fingerprints
 from personalbench.analysis.likeness import (
     Resampling,
     aggregation,
@@ -29,6 +30,7 @@ def analyse(
     bundles: Sequence[Bundle],
     answers: Mapping[str, Sequence[Answer]],
     scores: Mapping[str, Scores],
+    writers: Mapping[str, str],
     corpus: Sequence[Document],
     encoder: Encoder,
     resampling: Resampling,
@@ -39,6 +41,7 @@ def analyse(
         bundles: All authors.
         answers: Of the ceiling, every twin and the floor, by line.
         scores: The same lines' scores.
+        writers: The generator of each twin, or the twin itself where it is a file.
         corpus: All documents; other authors' profiles come from it.
         encoder: Gives the document vectors, which are kept.
         resampling: Of all intervals; its seed draws the other authors' documents too.
@@ -61,6 +64,9 @@ def analyse(
             for line in ("ceiling", *twins)
         ),
         generated=generated_sets(generated, own, encoder, resampling),
+        fingerprints=tuple(
+            fingerprints({"ceiling": groups["ceiling"], **generated}, writers, encoder, resampling)
+        ),
         correlations=tuple(
             metric_correlations([scores[twin] for twin in twins], encoder.family, resampling)
         ),

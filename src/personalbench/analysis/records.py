@@ -54,6 +54,20 @@ class GeneratedSets(_Record):
     to_real: Estimate
 
 
+class Fingerprint(_Record):
+    """Likeness of sets of texts by two writers, or by one, each pair for two targets.
+
+    Attributes:
+        first: A generator, a twin from outside, or ``real text``.
+        second: The same or another one.
+        likeness: Mean cosine over the pairs of sets.
+    """
+
+    first: str
+    second: str
+    likeness: Estimate
+
+
 class MetricCorrelation(_Record):
     """Pearson's r of two metrics over all generations."""
 
@@ -90,5 +104,6 @@ class Analysis(_Record):
     aggregation: tuple[SizedLikeness, ...]
     targets: tuple[TargetTest, ...]
     generated: GeneratedSets
+    fingerprints: tuple[Fingerprint, ...]
     correlations: tuple[MetricCorrelation, ...]
     comparisons: tuple[TwinComparison, ...]

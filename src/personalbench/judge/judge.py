@@ -21,6 +21,7 @@ def judge(
     seed: int,
     model: Model,
     templates: Path = SHIPPED,
+    repeat: int = 0,
 ) -> list[Judgement]:
     """Put calls 2a and 2b to every answer; a failed answer gets no verdict, with the reason.
 
@@ -32,6 +33,7 @@ def judge(
         seed: The run's seed.
         model: The judge's model.
         templates: Folder of the prompt templates.
+        repeat: Number of this asking about the same answers.
 
     Returns:
         One judgement an answer, in the answers' order.
@@ -42,14 +44,14 @@ def judge(
     findings = dict(
         zip(
             map(_key, asked),
-            traits.score(asked, author_traits, params, seed, model, templates),
+            traits.score(asked, author_traits, params, seed, model, templates, repeat),
             strict=True,
         )
     )
     verdicts = dict(
         zip(
             map(_key, whole),
-            same_author.compare(whole, references, params, seed, model, templates),
+            same_author.compare(whole, references, params, seed, model, templates, repeat),
             strict=True,
         )
     )

@@ -116,6 +116,25 @@ def _encoder_metrics(family: str, name: str, size: int) -> tuple[Metric, ...]:
             higher_is_better=True,
             reference_lines=("ceiling", "floor"),
         ),
+        *(
+            Metric(
+                key=f"{key}_uncopied",
+                title=f"{title} without copied answers",
+                group="likeness",
+                meaning=(
+                    "The same without answers that repeat documents which the twin saw; a group"
+                    " with such an answer is out as a whole."
+                ),
+                low=-1,
+                high=1,
+                higher_is_better=True,
+                reference_lines=("ceiling", "floor"),
+            )
+            for key, title in (
+                (family, f"{name} likeness"),
+                (f"{family}_1v5", f"{name} likeness of one answer"),
+            )
+        ),
         Metric(
             key=f"{family}_percentile",
             title="Percentile among other authors",

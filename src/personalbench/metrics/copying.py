@@ -28,6 +28,29 @@ class Copying:
     places: tuple[tuple[int, int], ...]
 
 
+@dataclass(frozen=True)
+class CopyingLimits:
+    """From where on a text counts as copied.
+
+    Attributes:
+        run_words: Length of the longest run.
+        share: Share of 5-grams.
+    """
+
+    run_words: int = 10
+    share: float = 0.2
+
+    def reached(self, found: Copying) -> bool:
+        """Whether a text reaches either limit."""
+        return found.longest_run_words >= self.run_words or (
+            found.ngram_share is not None and found.ngram_share >= self.share
+        )
+
+
+LIMITS = CopyingLimits()
+"""The limits of params.yaml as shipped."""
+
+
 def copying(text: str, sources: Sequence[str], n: int = 5) -> Copying:
     """Find what a text has in common with its sources, in words.
 

@@ -20,6 +20,7 @@ def run(params: Params) -> str:
         load_bundles(paths.BUNDLES),
         {line: read_records(paths.ANSWERS / f"{line}.jsonl", Answer) for line in results.lines},
         results.lines,
+        {twin: params.generator_of(twin) or twin for twin in params.twins},
         read_records(paths.DOCUMENTS, Document),
         KeptVectors(load_encoder(params.weights.encoder, paths.ENCODER, params.weights.max_length)),
         Resampling(params.score.bootstrap, params.seed),
