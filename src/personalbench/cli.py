@@ -65,6 +65,14 @@ def stage(name: str, item: tuple[str, ...]) -> None:
 
 
 @main.command()
+def metrics() -> None:
+    """Explain every metric; this is docs/metrics.md."""
+    from personalbench.report.parts.glossary import metrics_page
+
+    click.echo(metrics_page(), nl=False)
+
+
+@main.command()
 def results() -> None:
     """Show the method table of the last run, and where everything lies."""
     from personalbench import paths

@@ -97,7 +97,7 @@ def load_results(folder: Path, twins: Sequence[str]) -> Results:
 
 
 def metrics_tree(results: Results) -> dict[str, dict[str, float]]:
-    """Few plain numbers for `dvc metrics`: every line's main metrics, nearest to 4 digits.
+    """Few plain numbers for `dvc metrics`: every line's main metrics to four digits.
 
     Only the primary metric has its interval; everything else is in the report and in the
     scores. What is not estimable is left out, never 0 or NaN.
