@@ -20,6 +20,8 @@ QUALITY = REPORTS / "quality.json"
 QUALITY_PAGE = REPORTS / "quality.html"
 BUNDLE_QUALITY = REPORTS / "bundle-quality.json"
 BUNDLE_QUALITY_PAGE = REPORTS / "bundle-quality.html"
+PAGE = REPORTS / "index.html"
+FIGURES = REPORTS / "figures"
 METRICS = REPORTS / "metrics.json"
 TRACKED = REPORTS / "track.json"
 
