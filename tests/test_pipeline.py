@@ -150,7 +150,7 @@ def test_the_results_lie_where_they_should(repository: Repository) -> None:
     table = repository.run("personalbench", "results")
     assert re.search(r"^\| ceiling +\| 0\.\d{3} \[", table, re.MULTILINE)
     assert table in repository.run("personalbench", "results")
-    assert (repository.folder / "reports/methods.png").stat().st_size > 10_000
+    assert (repository.folder / "reports/figures/methods.png").stat().st_size > 10_000
 
 
 def test_real_writing_by_the_author_is_closer_than_that_of_others(repository: Repository) -> None:

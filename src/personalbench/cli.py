@@ -75,7 +75,9 @@ def results() -> None:
 
     params = load_params()
     click.echo(plain(method_table(load_results(paths.SCORES, params.twins))))
-    click.echo(f"\nWhat it means: {paths.REPORTS / 'report.md'}, {paths.REPORTS / 'methods.png'}")
+    click.echo(
+        f"\nWhat it means: {paths.PAGE} (or, without the cases, {paths.REPORTS / 'report.md'})"
+    )
     click.echo("Compare twins: mlflow ui --backend-store-uri sqlite:///mlflow.db")
 
 

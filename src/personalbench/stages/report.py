@@ -4,6 +4,7 @@ from personalbench import paths
 from personalbench.analysis.records import Analysis
 from personalbench.bundle import load_bundles
 from personalbench.judge.records import AuthorTraits, Judgement
+from personalbench.judge.trust import Trust
 from personalbench.params import Params
 from personalbench.report.page import report_markdown, report_page
 from personalbench.report.results import load_results, metrics_tree
@@ -43,5 +44,6 @@ def load_run(params: Params) -> Run:
             line: read_records(paths.JUDGEMENTS / f"{line}.jsonl", Judgement) for line in lines
         },
         traits=read_records(paths.TRAITS, AuthorTraits),
+        trust=Trust.model_validate(read_json(paths.TRUST)),
         params=params,
     )
