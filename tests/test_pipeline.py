@@ -97,8 +97,9 @@ class Repository:
         identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
         self.run("git", *identity, "commit", "-qm", "state")
 
-    def run(self, *command: str, code: int = 0) -> str:
-        """Run a command in the repository; gives back what it printed."""
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of commands: this source tree's, and nothing of the caller's tools."""
         environment = {
             name: value
             for name, value in os.environ.items()
@@ -106,8 +107,12 @@ class Repository:
         }
         environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
         environment["PYTHONPATH"] = str(ROOT / "src")
+        return environment
+
+    def run(self, *command: str, code: int = 0) -> str:
+        """Run a command in the repository; gives back what it printed."""
         done = subprocess.run(
-            command, cwd=self.folder, env=environment, capture_output=True, text=True
+            command, cwd=self.folder, env=self.environment, capture_output=True, text=True
         )
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr

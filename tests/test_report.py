@@ -11,8 +11,8 @@ from invented import invented_run
 from personalbench.errors import UserError
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.metrics.validation import Verification
-from personalbench.report.findings import encoder_rank, findings, omissions, overlaps
 from personalbench.report.figures import headline_figure, methods_figure
+from personalbench.report.findings import encoder_rank, findings, omissions, overlaps
 from personalbench.report.page import report_markdown
 from personalbench.report.parts.summary import caution, standing
 from personalbench.report.published import published_tables
