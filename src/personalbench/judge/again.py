@@ -67,6 +67,7 @@ def ask_again(
             update={
                 "same_author": verdict.record.same_author if verdict.record else None,
                 "same_author_reason": verdict.reason,
+                "reference_first": not judgement.reference_first,
             }
         )
         for judgement, verdict in zip(first, turned, strict=True)

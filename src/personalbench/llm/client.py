@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from personalbench.errors import UserError
 from personalbench.llm.cache import Response, ResponseCache, answer_key
 from personalbench.llm.clean import clean
 from personalbench.llm.embedded import Address, Layout, embedded_servers, locate, model_file
-from personalbench.llm.prefixes import SharedPrefixes
+from personalbench.llm.prefixes import SharedPrefixes, Work
 from personalbench.llm.types import Reply, Request, Weighed
 from personalbench.params import ModelParams
 from personalbench.seeds import derive
@@ -340,11 +339,7 @@ class _Endpoint:
 
 
 class _Run:
-    """Answers a set of requests over all endpoints.
-
-    Requests wait in one queue, ordered so that those with a long common beginning
-    follow each other and find it in the server's prompt cache.
-    """
+    """Answers a set of requests over all endpoints."""
 
     def __init__(
         self,
@@ -355,13 +350,11 @@ class _Run:
     ) -> None:
         self._model = model
         self._patience = model.patience
-        self._queue = deque(
-            sorted(missing.items(), key=lambda item: [each.content for each in item[1].messages])
-        )
+        self._waiting = Work(missing)
         self._replies = replies
         self._advance = advance
         self._prefixes = (
-            SharedPrefixes(model.spec.id, list(self._queue))
+            SharedPrefixes(model.spec.id, self._waiting.groups)
             if model.spec.kind == "embedded"
             else None
         )
@@ -374,7 +367,7 @@ class _Run:
         Raises:
             UserError: No endpoint is left.
         """
-        while self._queue:
+        while self._waiting:
             alive = [each for each in addresses if each.base_url not in self._dead]
             if not alive:
                 why = "; ".join(f"{where}: {reason}" for where, reason in self._dead.items())
@@ -382,7 +375,7 @@ class _Run:
                 mend = "run again" if embedded else "mend the server and run again"
                 raise UserError(
                     f"models: {self._model.spec.name} at {why}; {self._kept} new answers are kept "
-                    f"and {len(self._queue)} are missing: {mend}"
+                    f"and {len(self._waiting)} are missing: {mend}"
                 )
             await _together([self._serve(address) for address in alive])
 
@@ -398,12 +391,13 @@ class _Run:
                 self._dead[address.base_url] = str(fault)
 
     async def _worker(self, endpoint: _Endpoint, slot: int) -> None:
-        while self._queue:
-            key, request = self._queue.popleft()
+        where = endpoint.address.base_url
+        while (taken := self._waiting.take(where)) is not None:
+            key, request = taken
             try:
                 reply = await self._answer(endpoint, slot, key, request)
             except (asyncio.CancelledError, _Dead):
-                self._queue.appendleft((key, request))
+                self._waiting.put_back(where, key, request)
                 raise
             self._replies[key] = reply
             self._advance()
