@@ -236,10 +236,7 @@ def models_check(name: str, as_json: bool) -> None:
     if as_json:
         click.echo(result.model_dump_json(indent=2))
     else:
-        for key, value in result.model_dump(exclude={"problems"}).items():
-            click.echo(f"{key}: {'-' if value is None else value}")
-        for problem in result.problems:
-            click.echo(f"problem: {problem}")
+        click.echo(result.text())
     if result.problems:
         raise SystemExit(1)
 
