@@ -62,6 +62,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelParams]:
         chat_template={"enable_thinking": False},
         send_seed=False,
         structured=False,
+        extra_body={"max_tokens": 48},  # on these cores a token takes long
         concurrency=3,
     )
     command = [
