@@ -19,9 +19,18 @@ from personalbench.judge.records import AuthorTraits
 from personalbench.llm.client import check_reachable, open_model
 from personalbench.llm.embedded import MODEL_FILES, locate
 from personalbench.llm.usage import read_usage
-from personalbench.params import FewShotParams, JudgeParams, ModelParams
+from personalbench.params import (
+    ContrastiveParams,
+    FewShotParams,
+    JudgeParams,
+    ModelParams,
+    NonPersonalizedParams,
+    ProfileParams,
+    PromptedParams,
+)
 from personalbench.stages.calls import write_usage
 from personalbench.twins.answers import answer
+from personalbench.twins.outside import read_answers
 from personalbench.twins.prompts import Generator
 
 pytestmark = pytest.mark.mlx
@@ -124,3 +133,34 @@ def test_a_twin_and_a_judge_run_on_mlx(
     assert "gets no seed" in written
     used = read_usage(tmp_path / "data/usage", ["few_shot"])
     assert [(each.seeds, each.replies, each.uncounted) for each in used] == [("not sent", 2, 0)]
+
+
+def test_every_twin_runs_on_mlx(served: ModelParams, tmp_path: Path) -> None:
+    ada = bundle(cases=1, profile=12)
+    sections: list[PromptedParams] = [
+        NonPersonalizedParams(method="non_personalized"),
+        FewShotParams(method="few_shot", samples=2),
+        ProfileParams(method="profile", posts=2, profile_tokens=12),
+        ContrastiveParams(method="contrastive", samples=1, authors=1),
+    ]
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"case_id": "case_0001", "output": "I wrote it."}\n', encoding="utf-8")
+    traits = AuthorTraits(author="ada", questions=None, reason="not asked", documents=())
+    with open_model(served, cache=None) as model:
+        generator = Generator(
+            ask=model.complete, context=2048, max_tokens=8, temperature=0.7, seed=1
+        )
+        written = [
+            each
+            for section in sections
+            for each in answer([ada], section.method, section, generator)
+        ]
+        mine = read_answers(path, [ada], "mine")
+        judged = judge(
+            mine, {"ada": traits}, reference_documents([ada]), JudgeParams(model="mlx"), 1, model
+        )
+    assert [(each.source, each.status) for each in written] == [
+        (section.method, "ok") for section in sections
+    ]
+    assert all(each.text for each in written)
+    assert (judged[0].same_author is None) == (judged[0].same_author_reason is not None)

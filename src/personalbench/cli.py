@@ -44,7 +44,9 @@ STAGES = (
     "references",
     "traits",
     "judge",
+    "trust",
     "score",
+    "analyse",
     "report",
     "track",
 )
@@ -63,16 +65,27 @@ def stage(name: str, item: tuple[str, ...]) -> None:
 
 
 @main.command()
+def metrics() -> None:
+    """Explain every metric; this is docs/metrics.md."""
+    from personalbench.report.parts.glossary import metrics_page
+
+    click.echo(metrics_page(), nl=False)
+
+
+@main.command()
 def results() -> None:
     """Show the method table of the last run, and where everything lies."""
     from personalbench import paths
     from personalbench.params import load_params
     from personalbench.report.results import load_results
-    from personalbench.report.table import markdown, method_table
+    from personalbench.report.section import plain
+    from personalbench.report.table import method_table
 
     params = load_params()
-    click.echo(markdown(method_table(load_results(paths.SCORES, params.twins))))
-    click.echo(f"\nWhat it means: {paths.REPORTS / 'report.md'}, {paths.REPORTS / 'methods.png'}")
+    click.echo(plain(method_table(load_results(paths.SCORES, params.twins))))
+    click.echo(
+        f"\nWhat it means: {paths.PAGE} (or, without the cases, {paths.REPORTS / 'report.md'})"
+    )
     click.echo("Compare twins: mlflow ui --backend-store-uri sqlite:///mlflow.db")
 
 
@@ -113,6 +126,34 @@ def train_encoder(
     if (decay is None) != (output is None):
         raise click.UsageError("--decay and --output belong together")
     click.echo(run(documents, validation, work, Recipe(seed=seed), steps, decay, output))
+
+
+@main.command()
+@click.argument("documents", type=click.Path(path_type=Path))
+@click.option("--authors", type=click.IntRange(2), help="How many to draw; all by default.")
+@click.option("--documents-per-author", type=click.IntRange(2), help="Half from each split.")
+@click.option("--output", type=click.Path(path_type=Path), help="The full record, as JSON.")
+def validate(
+    documents: Path, authors: int | None, documents_per_author: int | None, output: Path | None
+) -> None:
+    """Try the prepared encoder and plain ones on pairs of real text from DOCUMENTS.
+
+    What is not given is as in params.yaml.
+    """
+    from personalbench.corpus.document import Document
+    from personalbench.params import load_params
+    from personalbench.report.section import plain
+    from personalbench.report.validation import details, notes
+    from personalbench.stages.validate import sample, try_encoders
+    from personalbench.storage import read_records, write_json
+
+    params = load_params()
+    count = documents_per_author or params.validate_.documents_per_author
+    chosen = sample(read_records(documents, Document), count, params.seed, authors)
+    record = try_encoders(chosen, params.weights, params.validate_.pairs, params.seed)
+    if output is not None:
+        write_json(output, record.model_dump(mode="json"))
+    click.echo("\n".join([plain(details(record)), *notes(record), record.summary]))
 
 
 @main.command()

@@ -16,6 +16,7 @@ from personalbench.seeds import draw
 from personalbench.stages.calls import write_usage
 from personalbench.stages.check import write_report
 from personalbench.storage import empty_folder, read_records
+from personalbench.templates import template_hashes
 from personalbench.topics import make_cases
 
 
@@ -23,6 +24,8 @@ def run(params: Params) -> str:
     """Freeze a bundle for each drawn author."""
     # The first stage that calls a model looks at all of them: hours of generation should
     # not end at a judge that was never there.
+    # The same holds for a template with a mistake.
+    template_hashes(params.template_folder)
     for spec in params.models_in_use():
         check_reachable(spec)
     documents = read_records(paths.DOCUMENTS, Document)
@@ -31,7 +34,11 @@ def run(params: Params) -> str:
     drafts = [_draft(author, documents, params) for author in authors]
     with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as prompter:
         cases = make_cases(
-            [draft.references for draft in drafts], params.bundle, params.seed, prompter.complete
+            [draft.references for draft in drafts],
+            params.bundle,
+            params.seed,
+            prompter.complete,
+            params.template_folder,
         )
     # Where a topic is missing, make_cases has stopped: there is no case without one.
     note = write_usage("bundle", None, prompter, [None for each in cases for _ in each])
