@@ -207,7 +207,7 @@ class ValidateParams(Section):
     """How the encoder is tried on real text."""
 
     pairs: Count = 2500
-    documents_per_author: Annotated[int, Field(ge=2)] = 10
+    documents_per_author: Annotated[int, Field(ge=2)] = 16
 
 
 class BundleParams(Section):
