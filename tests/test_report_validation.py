@@ -1,13 +1,15 @@
 """What is shown of the encoders that were tried on real text."""
 
-import io
+import numpy as np
 
-from personalbench.metrics.validation import Verification
+from personalbench.metrics.validation import Pairs, Verification, verify
+from personalbench.report.parts.encoder import calibration_figure
+from personalbench.report.section import written
 from personalbench.report.validation import (
     EncoderResult,
     Validation,
+    auc_table,
     details,
-    draw_validation,
     notes,
 )
 
@@ -45,12 +47,21 @@ def made(*found: Verification, truncated: int = 0, unreliable: int = 0) -> Valid
 
 
 def test_every_encoder_and_size_has_a_row() -> None:
-    rows = details(made(verification(1, 0.7), verification(5, None, same_pairs=0)))
-    assert rows[1] == [
-        *("luar-mini", "1", "0.700 [0.650, 0.750]", "0.200", "0.900", "0.400", "50", "50"),
+    table = details(made(verification(1, 0.7), verification(5, None, same_pairs=0)))
+    encoder, documents, auc, *others = table.rows[0]
+    assert (encoder, documents) == ("luar-mini", 1)
+    assert written(auc) == "0.700 [0.650, 0.750]"
+    assert others == [0.2, 0.9, 0.4, 50, 50]
+    assert [written(cell) for cell in table.rows[1][2:6]] == ["not estimable"] * 4
+    assert [row[0] for row in table.rows] == ["luar-mini"] * 2 + ["word-tfidf"] * 2
+
+
+def test_encoders_stand_side_by_side_by_documents() -> None:
+    table = auc_table(made(verification(1, 0.7), verification(5, 0.8, same_pairs=20)))
+    assert [column.title for column in table.columns] == ["encoder", "1 v 1", "5 v 5", "pairs"]
+    assert [written(cell) for cell in table.rows[1]] == [
+        *("word-tfidf", "0.700 [0.650, 0.750]", "0.800 [0.750, 0.850]", "20"),
     ]
-    assert rows[2][2:6] == ["not estimable"] * 4
-    assert [row[0] for row in rows[1:]] == ["luar-mini"] * 2 + ["word-tfidf"] * 2
 
 
 def test_what_a_reader_must_know_is_said_once_and_only_where_it_holds() -> None:
@@ -62,12 +73,21 @@ def test_what_a_reader_must_know_is_said_once_and_only_where_it_holds() -> None:
     assert len(said) == 3
 
 
-def test_figure_has_a_line_for_every_encoder_and_draws_without_estimates() -> None:
-    figure = draw_validation(made(verification(1, 0.7), verification(5, 0.8)))
-    (axis,) = figure.axes
-    lines = {str(line.get_label()): line for line in axis.lines}
-    assert list(lines["luar-mini"].get_ydata()) == [0.7, 0.8]
-    assert list(lines["word-tfidf"].get_ydata()) == [0.7, 0.8]
-    segments = [s for c in axis.collections for s in c.get_segments()]
-    assert sorted({tuple(s[:, 1].round(2)) for s in segments}) == [(0.65, 0.75), (0.75, 0.85)]
-    draw_validation(made(verification(1, None))).savefig(io.BytesIO(), format="svg")
+def test_the_figure_says_what_it_shows_and_is_drawn_without_estimates() -> None:
+    figure = calibration_figure(made(verification(1, 0.7), verification(5, 0.8)))
+    assert figure.alt == (
+        "At 5 documents the same author's groups average 0.900, different authors' 0.400, "
+        "AUC 0.800."
+    )
+    for encoder in ("luar-mini", "word-tfidf"):
+        assert encoder in figure.svg
+    assert "not estimable" in calibration_figure(made(verification(1, None))).alt
+
+
+def test_the_percentiles_of_both_kinds_are_kept_for_the_figure() -> None:
+    numbers = np.arange(400)
+    pairs = Pairs(numbers[:, None], numbers[:, None], numbers % 4, (numbers // 4) % 4, 400)
+    found = verify(pairs, np.where(pairs.same, 0.8, 0.4) + numbers / 1e4, seed=1, replicates=100)
+    assert (len(found.same_percentiles), len(found.cross_percentiles)) == (101, 101)
+    assert found.same_percentiles[50] == np.median(0.8 + numbers[pairs.same] / 1e4)
+    assert found.cross_percentiles[-1] == 0.4 + numbers[~pairs.same].max() / 1e4
