@@ -105,6 +105,18 @@ def test_sentences_hold_every_word_once(text: str) -> None:
     assert [word for part in sentences(text) for word in words(part)] == words(text)
 
 
+@given(st.text(st.characters(codec="ascii")))
+def test_words_of_ascii_text_are_those_of_any_text(text: str) -> None:
+    beyond_ascii = words(text + " ß")
+    assert words(text) == beyond_ascii[:-1] and beyond_ascii[-1] == "ß"
+
+
+@given(st.lists(st.sampled_from(["a", "B", "7", "'", "`", ".", ",", "-", "_", " ", "\n"])))
+def test_words_of_ascii_marks_are_those_of_any_text(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    assert words(text) == words(text + " ß")[:-1]
+
+
 @given(st.text())
 def test_words_are_their_own_words(text: str) -> None:
     assert all(words(word) == [word] for word in words(text))
