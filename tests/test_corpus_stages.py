@@ -15,7 +15,7 @@ from personalbench.cli import main
 from personalbench.corpus.document import Document
 from personalbench.errors import UserError
 from personalbench.params import CheckParams, CorpusParams, Params
-from personalbench.stages import check, corpus
+from personalbench.stages import bundle, check, corpus
 from personalbench.storage import read_json, read_records, sha256_file
 
 RULE = {"min_profile": 3, "min_reference": 2, "min_mean_words": 5}
@@ -83,8 +83,26 @@ def test_reference_copied_into_the_profile_stops_the_pipeline_with_both_ids(copy
     corpus.run(params())
     with pytest.raises(UserError) as error:
         check.run(params())
-    assert "profile/p1.txt" in error.value.message and "reference/r1.txt" in error.value.message
+    assert "reference/r1.txt with profile/p1.txt" in error.value.message
     assert read_json(paths.QUALITY)["passed"] is False
+
+
+def test_a_check_that_fails_leaves_no_older_verdict_and_no_stage_goes_on():
+    with pytest.raises(UserError, match=r"quality\.json: no such file"):
+        bundle.run(params())
+    make()
+    corpus.run(params())
+    check.run(params())
+    paths.DOCUMENTS.write_text("no documents", encoding="utf-8")
+    with pytest.raises(UserError, match=r"documents\.jsonl, line 1"):
+        check.run(params())
+    assert not paths.QUALITY.exists()
+    make(p1=essay(4))
+    corpus.run(params())
+    with pytest.raises(UserError, match=r"reports.quality\.html"):
+        check.run(params())
+    with pytest.raises(UserError, match=r"reports.quality\.html.*reference/r1\.txt"):
+        bundle.run(params())
 
 
 def test_twice_the_same_bytes_and_no_carriage_returns():
