@@ -143,8 +143,8 @@ def test_order_of_directories_does_not_matter(tmp_path, monkeypatch):
     ("files", "message"),
     [
         ({"a.txt": "x"}, "neither profile/ and reference/"),
-        ({"profile/a.txt": "x"}, "neither profile/ and reference/"),
-        ({"authors/a/profile/a.txt": "x"}, "has profile/ alone"),
+        ({"profile/a.txt": "x"}, "reference/ is missing beside profile/"),
+        ({"authors/a/reference/a.txt": "x"}, "a: profile/ is missing beside reference/"),
     ],
 )
 def test_other_layouts(tmp_path, files, message):

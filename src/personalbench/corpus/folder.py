@@ -18,9 +18,15 @@ from personalbench.corpus.reading import Note, Parsed, RawDocument
 from personalbench.errors import UserError
 from personalbench.text.normalise import normalise
 
-_SPLITS = ("profile", "reference")
+SPLITS = ("profile", "reference")
 _SUFFIXES = (".txt", ".md", ".eml", ".mbox")
 _PART_FILES = 200
+_MISSING = {
+    "profile": "reference/ is missing beside profile/: put texts of the same person there that no "
+    "twin may see; topics and human answers are taken from them",
+    "reference": "profile/ is missing beside reference/: put texts of the same person there that "
+    "a twin may see",
+}
 
 
 class Writing(NamedTuple):
@@ -117,7 +123,7 @@ class FolderReader:
             for person in (self.path / "authors").iterdir():
                 if person.is_dir() and not person.name.startswith("."):
                     yield from self._of_person(person, person.name)
-        elif all((self.path / split).is_dir() for split in _SPLITS):
+        elif any((self.path / split).is_dir() for split in SPLITS):
             yield from self._of_person(self.path, self.path.resolve().name)
         else:
             raise UserError(
@@ -126,9 +132,9 @@ class FolderReader:
             )
 
     def _of_person(self, folder: Path, author: str) -> Iterator[Writing]:
-        sides = [split for split in _SPLITS if (folder / split).is_dir()]
+        sides = [split for split in SPLITS if (folder / split).is_dir()]
         if len(sides) == 1:
-            raise UserError(f"{folder}: has {sides[0]}/ alone; make both folders, or none")
+            raise UserError(f"{folder}: {_MISSING[sides[0]]}")
         for directory, _, names in os.walk(folder):
             for name in names:
                 path = Path(directory, name)
