@@ -157,10 +157,18 @@ def test_another_language_and_few_words_are_warnings():
     assert failed(report) == {"language": {("ada/p1", "de")}}
     (warning,) = report.warnings()
     assert "is broken by ada/p1 with de: take the others out, or set check.language" in warning
+    assert "language" not in failed(check(corpus(ada_p1=document("ada/p1", "Der Hafen liegt."))))
     short = [document(id, " ".join(text.split()[:9])) for id, text in THEMES.items()]
     report = check(short)
     assert report.passed
     assert failed(report)["enough_mean_words"] == {("ada", "9.0"), ("bob", "9.0")}
+
+
+def test_a_language_that_cannot_be_told_need_not_be():
+    with pytest.raises(UserError, match=r"check\.language: 'gsw' can't be told.*null.* af, "):
+        check_documents(corpus(), CORPUS, CheckParams(language="gsw"))
+    report = check_documents(corpus(), CORPUS, CheckParams(language=None))
+    assert "language" not in {c.name for c in report.checks}
 
 
 def test_no_documents_fail_on_their_own():

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from py3langid import classify
+from py3langid import classify, rank
 from pydantic import BaseModel, ConfigDict, ValidationError
 from tqdm import tqdm
 
@@ -30,6 +30,7 @@ Severity = Literal["error", "warning"]
 
 _SHOWN_FAULTS = 4
 _LANGUAGE_SAMPLE = 1000  # characters; more do not change the answer
+_LANGUAGE_WORDS = 10  # of fewer the language can't be told
 _CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 
 
@@ -185,7 +186,16 @@ def check_documents(
         documents: All documents, with their splits.
         corpus: The thresholds they were selected by.
         params: Limits of the checks.
+
+    Raises:
+        UserError: ``check.language`` is a language that can't be told.
     """
+    known = sorted(language for language, _ in rank(""))
+    if params.language not in (None, *known):
+        raise UserError(
+            f"params.yaml: check.language: {params.language!r} can't be told; set it to null, or "
+            f"to one of {', '.join(known)}"
+        )
     quota = quotas(corpus.max_documents)
     min_profile = min(corpus.min_profile, quota["profile"] or corpus.min_profile)
     min_reference = min(corpus.min_reference, quota["reference"] or corpus.min_reference)
@@ -239,16 +249,20 @@ def check_documents(
             "ColumnValuesToNotMatchRegex",
             {"regex": r"\burlLink"},
         ),
-        _Check(
-            "language",
-            f"Every text is in the language {params.language!r}",
-            "take the others out, or set check.language; encoders and judges know English best",
-            "warning",
-            "language",
-            "ColumnValuesToBeInSet",
-            {"value_set": [params.language]},
-        ),
     ]
+    if params.language is not None:
+        about_documents.append(
+            _Check(
+                "language",
+                f"Every text of {_LANGUAGE_WORDS} words or more is in the language "
+                f"{params.language!r}",
+                "take the others out, or set check.language; encoders and judges know English best",
+                "warning",
+                "language",
+                "ColumnValuesToBeInSet",
+                {"value_set": [params.language]},
+            )
+        )
     about_authors = [
         _enough("profile", "profile documents", "error", min_profile, "corpus.min_profile"),
         _enough("reference", "reference documents", "error", min_reference, "corpus.min_reference"),
@@ -367,7 +381,7 @@ def _document_table(documents: Sequence[Document], near_duplicate: float) -> pd.
             "text": [document.text for document in documents],
             "words": [document.words for document in documents],
             "language": [
-                classify(document.text[:_LANGUAGE_SAMPLE])[0]
+                _language(document)
                 for document in tqdm(documents, desc="checking", unit="document", disable=None)
             ],
             "exact_across_splits": exact_across,
@@ -379,6 +393,13 @@ def _document_table(documents: Sequence[Document], near_duplicate: float) -> pd.
             "shared_between_authors": _contradictions(documents, near, lambda d: d.author),
         }
     )
+
+
+def _language(document: Document) -> str | None:
+    if document.words < _LANGUAGE_WORDS:
+        return None
+    language: str = classify(document.text[:_LANGUAGE_SAMPLE])[0]
+    return language
 
 
 def _contradictions(
