@@ -143,8 +143,9 @@ def main() -> None:
     print(f"files in which the two differ: {whole['files_that_differ']}")
     print(f"time: {whole['seconds']:.1f} s; peak of all processes: at most {whole['MiB']:.0f} MiB")
     print(f"time, product / plain: {whole['seconds'] / plainly['seconds']:.2f}")
-    ratio = whole["seconds"] / whole["posts"] / (part["seconds"] / part["posts"])
-    print(f"time a post, whole / half: {ratio:.2f}; 1 is linear")
+    for clock in ("seconds", "cpu_seconds"):
+        ratio = whole[clock] / whole["posts"] / (part[clock] / part["posts"])
+        print(f"{clock} a post, whole / half: {ratio:.2f}; 1 is linear")
 
 
 if __name__ == "__main__":
