@@ -15,7 +15,7 @@ from personalbench.quality import BundleFacts, CaseFacts, check_bundles
 from personalbench.seeds import draw
 from personalbench.stages.check import write_report
 from personalbench.storage import empty_folder, read_records
-from personalbench.topics import make_cases
+from personalbench.topics import make_cases, template_hashes
 
 
 def run(params: Params) -> str:
@@ -27,16 +27,16 @@ def run(params: Params) -> str:
     documents = read_records(paths.DOCUMENTS, Document)
     spec = params.models[params.bundle.prompt_model]
     authors = choose_authors(documents, params.bundle, params.seed)
-    drafts = [_draft(author, documents, params) for author in authors]
+    drafts = [draft(author, documents, params) for author in authors]
     with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as prompter:
         cases = make_cases(
-            [draft.references for draft in drafts], params.bundle, params.seed, prompter.complete
+            [one.references for one in drafts], params.bundle, params.seed, prompter.complete
         )
     bundles = [
-        replace(draft, cases=author_cases)
-        for draft, author_cases in zip(drafts, cases, strict=True)
+        replace(one, cases=author_cases)
+        for one, author_cases in zip(drafts, cases, strict=True)
     ]
-    report = check_bundles([_facts(bundle) for bundle in bundles], params.check)
+    report = check_bundles([facts(bundle) for bundle in bundles], params.check)
     write_report(report, paths.BUNDLE_QUALITY, paths.BUNDLE_QUALITY_PAGE)
     report.require_passed()
     empty_folder(paths.BUNDLES)
@@ -80,7 +80,7 @@ def choose_authors(documents: Sequence[Document], params: BundleParams, seed: in
     return sorted(draw(enough, params.authors, seed, "authors"))
 
 
-def _draft(author: str, documents: Sequence[Document], params: Params) -> Bundle:
+def draft(author: str, documents: Sequence[Document], params: Params) -> Bundle:
     """A bundle without its cases."""
     seed = params.seed
     own = {document.id: document for document in documents if document.author == author}
@@ -106,6 +106,7 @@ def _draft(author: str, documents: Sequence[Document], params: Params) -> Bundle
                 draw(profile, params.bundle.group_size, seed, author, "selected_profile")
             ),
             prompt_model=ModelIdentity(id=model.id, revision=model.revision),
+            templates=template_hashes(),
         ),
         profile=tuple(profile[name] for name in sorted(profile)),
         references=tuple(own[name] for name in chosen),
@@ -114,7 +115,8 @@ def _draft(author: str, documents: Sequence[Document], params: Params) -> Bundle
     )
 
 
-def _facts(bundle: Bundle) -> BundleFacts:
+def facts(bundle: Bundle) -> BundleFacts:
+    """What the data-quality checks look at."""
     return BundleFacts(
         author=bundle.author,
         profile=[document.id for document in bundle.profile],
