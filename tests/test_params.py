@@ -37,6 +37,24 @@ def test_shipped_params_load() -> None:
         ("  - few_shot", "  - ceiling", "twins: 'ceiling'", "not ceiling or floor"),
         ("  - few_shot", "  - ../up", "twins: '../up'", "lower-case letters"),
         ("prompt_model: smollm2-135m", "prompt_model: gpt", "bundle.prompt_model", "smollm2-135m"),
+        (
+            "samples: 5",
+            "generator: gpt",
+            "personalize.few_shot.generator: gpt is not in the registry",
+            "smollm2-135m",
+        ),
+        (
+            "    method: few_shot\n    samples: 5",
+            "    method: file\n    answers: /tmp/mine.jsonl",
+            "personalize.few_shot.answers",
+            "below twins/",
+        ),
+        (
+            "    method: few_shot\n    samples: 5",
+            "    method: file\n    answers: twins/mine.jsonl\n    temperature: 1.0",
+            "personalize.few_shot: unknown key 'temperature'",
+            "allow_missing",
+        ),
         ("\ncorpus:", "\nkorpus:", "unknown key 'korpus'", "corpus, check, bundle"),
         ("seed: 42", "seed: 42\nseed: 43", "duplicate key", "seed"),
         ("reader: sotu", "reader: no", "corpus.reader", "'sotu'"),
@@ -65,3 +83,26 @@ def test_a_number_in_scientific_notation_is_a_number(tmp_path: Path) -> None:
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such file"):
         load_params(tmp_path / "params.yaml")
+
+
+def test_a_twin_has_a_method_and_a_generator_or_is_a_file(tmp_path: Path) -> None:
+    section = "    method: few_shot\n    generator: gemma3-270m\n    temperature: 0.0\n"
+    path = changed(tmp_path, "    method: few_shot\n", section)
+    text = path.read_text(encoding="utf-8").replace("  - profile\n", "  - mine\n")
+    mine = "personalize:\n  mine:\n    method: file\n    answers: twins/mine.jsonl\n"
+    path.write_text(text.replace("personalize:\n", mine), encoding="utf-8")
+    params = load_params(path)
+    assert [params.method_of(twin) for twin in params.twins] == [
+        "non_personalized", "few_shot", "file", "contrastive",
+    ]  # fmt: skip
+    assert [params.generator_of(twin) for twin in params.twins] == [
+        "smollm2-135m", "gemma3-270m", None, "smollm2-135m",
+    ]  # fmt: skip
+    assert params.personalize.twin("few_shot").temperature == 0.0
+    assert {model.id for model in params.models_in_use()} == {"smollm2-135m", "gemma3-270m"}
+
+
+def test_only_models_of_compared_twins_are_in_use(tmp_path: Path) -> None:
+    spare = "personalize:\n  spare:\n    method: few_shot\n    generator: qwen3-32b\n"
+    params = load_params(changed(tmp_path, "personalize:\n", spare))
+    assert {model.id for model in params.models_in_use()} == {"smollm2-135m", "gemma3-270m"}

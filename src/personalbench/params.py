@@ -1,7 +1,7 @@
 """params.yaml as typed models: what a stage may be told, and nothing else."""
 
 import re
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -213,28 +213,37 @@ class BundleParams(Section):
     shared_ngram_limit: Count = 6
 
 
-class NonPersonalizedParams(Section):
+class PromptedParams(Section):
+    """What a twin that is prompted may set for itself; None takes the section's own value."""
+
+    method: str
+    generator: str | None = None
+    temperature: Temperature | None = None
+    max_tokens: Count | None = None
+
+
+class NonPersonalizedParams(PromptedParams):
     """The topic only."""
 
     method: Literal["non_personalized"]
 
 
-class FewShotParams(Section):
+class FewShotParams(PromptedParams):
     """Profile documents as examples."""
 
     method: Literal["few_shot"]
     samples: Count = 5
 
 
-class ProfileParams(Section):
-    """A written style profile, extracted once an author."""
+class ProfileParams(PromptedParams):
+    """A written style profile, extracted once an author, in ``profile_tokens`` at most."""
 
     method: Literal["profile"]
     posts: Count = 10
-    max_tokens: Count = 300
+    profile_tokens: Count = 300
 
 
-class ContrastiveParams(Section):
+class ContrastiveParams(PromptedParams):
     """The author's documents beside those of others, with measured features of both."""
 
     method: Literal["contrastive"]
@@ -242,8 +251,28 @@ class ContrastiveParams(Section):
     authors: Count = 3
 
 
+class FileParams(Section):
+    """Answers that another program wrote.
+
+    Attributes:
+        answers: The file, below ``twins/``: there DVC sees that it changed.
+        allow_missing: Count a case without an answer as a gap; otherwise it is an error.
+    """
+
+    method: Literal["file"]
+    answers: str
+    allow_missing: bool = False
+
+    @field_validator("answers")
+    @classmethod
+    def _where_dvc_looks(cls, answers: str) -> str:
+        if PurePosixPath(answers).parts[:1] != ("twins",) or ".." in answers:
+            raise ValueError("put the file below twins/, for example twins/mine.jsonl")
+        return answers
+
+
 TwinParams = Annotated[
-    NonPersonalizedParams | FewShotParams | ProfileParams | ContrastiveParams,
+    NonPersonalizedParams | FewShotParams | ProfileParams | ContrastiveParams | FileParams,
     Field(discriminator="method"),
 ]
 
@@ -271,6 +300,20 @@ class JudgeParams(Section):
     trait_posts: Count = 10
 
 
+class TrustParams(Section):
+    """How thoroughly the judge is tried.
+
+    Attributes:
+        authors: Trait questions are extracted again for so many authors at most.
+        extractions: Extractions of an author's questions, the one in use among them.
+        texts: Texts that are judged twice, and pairs that are shown in both orders.
+    """
+
+    authors: Count = 10
+    extractions: Annotated[int, Field(ge=2)] = 3
+    texts: Count = 10
+
+
 class ScoreParams(Section):
     """How intervals are made."""
 
@@ -295,6 +338,7 @@ class Params(Section):
     validate_: ValidateParams = Field(alias="validate")
     personalize: PersonalizeParams
     judge: JudgeParams
+    trust: TrustParams = TrustParams()
     score: ScoreParams
     track: TrackParams
     models: dict[str, ModelParams]
@@ -323,6 +367,11 @@ class Params(Section):
             "bundle.prompt_model": self.bundle.prompt_model,
             "judge.model": self.judge.model,
             "personalize.generator": self.personalize.generator,
+            **{
+                f"personalize.{twin}.generator": section.generator
+                for twin, section in self.personalize.__pydantic_extra__.items()
+                if not isinstance(section, FileParams) and section.generator is not None
+            },
         }
         for key, name in uses.items():
             if name not in self.models:
@@ -333,10 +382,22 @@ class Params(Section):
                 )
         return self
 
+    def method_of(self, twin: str) -> str:
+        """A twin's method; ``file`` for answers that another program wrote."""
+        return self.personalize.twin(twin).method
+
+    def generator_of(self, twin: str) -> str | None:
+        """The registry's name of the model that writes a twin's answers; None for a file."""
+        section = self.personalize.twin(twin)
+        if isinstance(section, FileParams):
+            return None
+        return section.generator or self.personalize.generator
+
     def models_in_use(self) -> list[ModelParams]:
         """The registry's entries that this run calls, each once."""
-        names = {self.bundle.prompt_model, self.personalize.generator, self.judge.model}
-        return [self.models[name] for name in sorted(names)]
+        generators = {self.generator_of(twin) for twin in self.twins} - {None}
+        names = {self.bundle.prompt_model, self.judge.model, *generators}
+        return [model for name, model in sorted(self.models.items()) if name in names]
 
 
 def load_params(path: Path = Path("params.yaml")) -> Params:

@@ -70,6 +70,8 @@ class Judgement(BaseModel):
         findings: One a question, or None with ``findings_reason``.
         same_author: The verdict, or None with ``same_author_reason``.
         explanation: The judge's sentence on the verdict.
+        probability: Of "same author" against "different authors", where the endpoint gives
+            log-probabilities.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -82,6 +84,7 @@ class Judgement(BaseModel):
     same_author: bool | None
     same_author_reason: str | None = None
     explanation: str | None = None
+    probability: Annotated[float, Field(ge=0, le=1)] | None = None
 
     @property
     def trait_match(self) -> float | None:

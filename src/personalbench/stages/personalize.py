@@ -1,36 +1,47 @@
 """Stage `personalize@twin`: a twin answers every case."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from personalbench import paths
-from personalbench.bundle import load_bundles
+from personalbench.bundle import Bundle, load_bundles
 from personalbench.llm.cache import ResponseCache
 from personalbench.llm.client import open_model
-from personalbench.params import Params
+from personalbench.params import FileParams, Params, PromptedParams
 from personalbench.storage import write_records
 from personalbench.text.tokenise import words
-from personalbench.twins.answers import answer
+from personalbench.twins.answers import Answer, answer
+from personalbench.twins.outside import read_answers
 from personalbench.twins.prompts import Generator
 
 
 def run(params: Params, twin: str) -> str:
     """Write the answers of one twin."""
-    section = params.personalize
     bundles = load_bundles(paths.BUNDLES)
-    spec = params.models[section.generator]
-    with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as model:
-        answers = answer(
-            bundles,
-            twin,
-            section.twin(twin),
-            Generator(
-                ask=model.complete,
-                context=spec.max_context,
-                max_tokens=section.max_tokens,
-                temperature=section.temperature,
-                seed=params.seed,
-            ),
-        )
+    section = params.personalize.twin(twin)
+    if isinstance(section, FileParams):
+        answers = read_answers(Path(section.answers), bundles, twin, section.allow_missing)
+    else:
+        answers = _written(params, twin, section, bundles)
     path = paths.ANSWERS / f"{twin}.jsonl"
     write_records(path, answers)
     failed = sum(answer.status != "ok" for answer in answers)
     total = sum(len(words(answer.text)) for answer in answers)
     return f"personalize: {twin}: {len(answers)} answers, {failed} failed, {total} words in {path}"
+
+
+def _written(
+    params: Params, twin: str, section: PromptedParams, bundles: Sequence[Bundle]
+) -> list[Answer]:
+    """Have the twin's generator write the answers."""
+    shared = params.personalize
+    spec = params.models[section.generator or shared.generator]
+    with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as model:
+        generator = Generator(
+            ask=model.complete,
+            context=spec.max_context,
+            max_tokens=section.max_tokens or shared.max_tokens,
+            temperature=shared.temperature if section.temperature is None else section.temperature,
+            seed=params.seed,
+        )
+        return answer(bundles, twin, section, generator)

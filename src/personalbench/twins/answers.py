@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from personalbench.bundle import Bundle
 from personalbench.llm.types import Reply, Request, Status
-from personalbench.params import TwinParams
+from personalbench.params import PromptedParams
 from personalbench.seeds import derive
 from personalbench.twins import contrastive, few_shot, non_personalized, profile
 from personalbench.twins.prompts import Generator, Prompt
@@ -58,7 +58,7 @@ class Answer(BaseModel):
 
 
 def answer(
-    bundles: Sequence[Bundle], name: str, params: TwinParams, generator: Generator
+    bundles: Sequence[Bundle], name: str, params: PromptedParams, generator: Generator
 ) -> list[Answer]:
     """Have a twin answer every case of every bundle.
 

@@ -22,14 +22,14 @@ def prompts(bundles: Sequence[Bundle], params: ProfileParams, generator: Generat
         drawn, notes = sample(
             bundle, min(params.posts, max(available, 1)), generator.seed, "profile"
         )
-        documents, cut = fit(drawn, generator.context - params.max_tokens - 300)
+        documents, cut = fit(drawn, generator.context - params.profile_tokens - 300)
         seen.append(tuple(document.id for document in documents))
         flags.append((*notes, *cut))
         requests.append(
             Request(
                 messages=user(extract.render(samples=numbered(documents, "Text"))),
                 temperature=generator.temperature,
-                max_tokens=params.max_tokens,
+                max_tokens=params.profile_tokens,
                 seed=derive(generator.seed, bundle.author, "profile"),
             )
         )
