@@ -259,7 +259,9 @@ def _contradiction(bundle: Bundle) -> str | None:
 
 def load_bundles(folder: Path) -> list[Bundle]:
     """Load every bundle below a folder, sorted by author."""
-    bundles = [load_bundle(path.parent, links=True) for path in sorted(folder.glob(f"*/{_MANIFEST}"))]
+    bundles = [
+        load_bundle(path.parent, links=True) for path in sorted(folder.glob(f"*/{_MANIFEST}"))
+    ]
     if not bundles:
         raise UserError(f"{folder}: no bundles; run `dvc repro bundle`")
     return sorted(bundles, key=lambda bundle: bundle.author)

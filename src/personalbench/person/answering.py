@@ -2,17 +2,29 @@
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import BaseModel, ConfigDict
 
 from personalbench.bundle import Bundle
 from personalbench.llm.cache import ResponseCache
 from personalbench.llm.client import check_reachable, open_model
 from personalbench.llm.registry import find_model
-from personalbench.params import Params, TwinParams
+from personalbench.params import (
+    ContrastiveParams,
+    FewShotParams,
+    NonPersonalizedParams,
+    Params,
+    ProfileParams,
+    PromptedParams,
+)
 from personalbench.twins.answers import Answer, answer
 from personalbench.twins.prompts import Generator
 
-METHODS = ("non_personalized", "few_shot", "profile", "contrastive")
+_METHODS: dict[str, type[PromptedParams]] = {
+    "non_personalized": NonPersonalizedParams,
+    "few_shot": FewShotParams,
+    "profile": ProfileParams,
+    "contrastive": ContrastiveParams,
+}
 
 
 class PromptLine(BaseModel):
@@ -56,26 +68,26 @@ def answer_bundle(bundle: Bundle, method: str, model: str | None, params: Params
 
     Args:
         bundle: Whose cases.
-        method: One of :data:`METHODS`.
+        method: ``non_personalized``, ``few_shot``, ``profile`` or ``contrastive``.
         model: Name in the registry; None takes ``personalize.generator``.
         params: ``personalize``, ``models`` and ``seed``.
 
     Raises:
         UserError: There is no such model, or it can't be reached.
     """
-    section = params.personalize
-    spec = find_model(params.models, model or section.generator)
+    section, own = params.personalize, _method_params(method, params)
+    spec = find_model(params.models, model or own.generator or section.generator)
     check_reachable(spec)
     with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as opened:
         return answer(
             [bundle],
             method,
-            _method_params(method, params),
+            own,
             Generator(
                 ask=opened.complete,
                 context=spec.max_context,
-                max_tokens=section.max_tokens,
-                temperature=section.temperature,
+                max_tokens=own.max_tokens or section.max_tokens,
+                temperature=section.temperature if own.temperature is None else own.temperature,
                 seed=params.seed,
             ),
         )
@@ -93,9 +105,9 @@ def answer_lines(answers: Sequence[Answer]) -> list[AnswerLine]:
     ]
 
 
-def _method_params(method: str, params: Params) -> TwinParams:
+def _method_params(method: str, params: Params) -> PromptedParams:
     """The section of a twin of that name, where there is one; else the method's defaults."""
-    sections = params.personalize.__pydantic_extra__
-    if method in sections and sections[method].method == method:
-        return sections[method]
-    return TypeAdapter[TwinParams](TwinParams).validate_python({"method": method})
+    section = params.personalize.__pydantic_extra__.get(method)
+    if isinstance(section, _METHODS[method]):
+        return section
+    return _METHODS[method].model_validate({"method": method})

@@ -140,7 +140,9 @@ def _require_words(source: Path, report: CorpusReport) -> None:
 def _the_person(source: Path, author: str | None, report: CorpusReport) -> AuthorRow:
     rows = {row.author: row for row in report.authors}
     if not rows:
-        raise UserError(f"{source}: no documents in profile/ and reference/ (.txt, .md, .eml, .mbox)")
+        raise UserError(
+            f"{source}: no documents in profile/ and reference/ (.txt, .md, .eml, .mbox)"
+        )
     if author is None and len(rows) == 1:
         return next(iter(rows.values()))
     if author not in rows:

@@ -17,7 +17,7 @@ from personalbench.person.words import ruler
 from personalbench.storage import atomic_write, read_json, write_json
 
 SCORES = "scores.json"
-_TABLES = "likeness.safetensors"
+_TABLE = "likeness.safetensors"
 
 
 def write_run(scored: Scored, bundle: Bundle, folder: Path) -> None:
@@ -36,7 +36,7 @@ def write_run(scored: Scored, bundle: Bundle, folder: Path) -> None:
     for name, text in pages.items():
         with atomic_write(folder / name) as file:
             file.write(text)
-    (folder / _TABLES).write_bytes(save(scored.tables))
+    (folder / _TABLE).write_bytes(save({"likeness": scored.table}))
     write_json(folder / SCORES, scored.run.model_dump(mode="json"))
 
 
@@ -57,16 +57,16 @@ def read_run(folder: Path) -> Run:
         raise UserError(f"{path}: {where}: {first['msg']}; score it again") from None
 
 
-def read_tables(folder: Path) -> dict[str, Floats]:
-    """Read the likeness of every resample of a run's groups.
+def read_table(folder: Path) -> Floats:
+    """Read the likeness of every resample of a run's groups, (G, M).
 
     Raises:
         UserError: The file is missing or damaged.
     """
-    path = folder / _TABLES
+    path = folder / _TABLE
     try:
-        return load(path.read_bytes())
+        return load(path.read_bytes())["likeness"]
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; score the run again") from None
-    except SafetensorError as error:
+    except (SafetensorError, KeyError) as error:
         raise UserError(f"{path}: damaged ({error}); score the run again") from None

@@ -56,16 +56,14 @@ class Scored:
 
     Attributes:
         run: The record.
-        tables: Of every line, what :func:`~.statistics.episode_likeness` gave, one row a
-            complete group of the twin's, (G, M): enough to compare the run with another.
+        table: What :func:`~.statistics.episode_likeness` gave, one row a complete group of
+            the twin's, (G, M): enough to compare the run with another.
         answers: The twin's answers.
-        baseline: The baseline's answers; empty where there are none.
     """
 
     run: Run
-    tables: dict[str, Floats]
+    table: Floats
     answers: tuple[Answer, ...]
-    baseline: tuple[Answer, ...]
 
 
 @dataclass(frozen=True)
@@ -178,15 +176,10 @@ def score_run(
         cases=tuple(cases),
         warnings=tuple(_warnings(bundle, twin, base, ceiling, cases)),
     )
-    tables = {"twin": twin, "ceiling": ceiling} | ({"baseline": base} if base else {})
     return Scored(
         run=run,
-        tables={
-            line: np.array([each.groups[ids] for ids in twin.groups if ids in each.groups])
-            for line, each in tables.items()
-        },
+        table=np.array(list(twin.groups.values())),
         answers=tuple(twin_answers),
-        baseline=tuple(base_answers),
     )
 
 

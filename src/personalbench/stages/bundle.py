@@ -33,8 +33,7 @@ def run(params: Params) -> str:
             [one.references for one in drafts], params.bundle, params.seed, prompter.complete
         )
     bundles = [
-        replace(one, cases=author_cases)
-        for one, author_cases in zip(drafts, cases, strict=True)
+        replace(one, cases=author_cases) for one, author_cases in zip(drafts, cases, strict=True)
     ]
     report = check_bundles([facts(bundle) for bundle in bundles], params.check)
     write_report(report, paths.BUNDLE_QUALITY, paths.BUNDLE_QUALITY_PAGE)
