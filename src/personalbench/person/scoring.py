@@ -316,9 +316,13 @@ def _gap_closed(
 def _interval(tables: Sequence[Floats], size: int, settings: Settings) -> Estimate:
     if not tables:
         return missing("no complete group of answers")
-    return bootstrap_likeness(
+    estimate = bootstrap_likeness(
         {"person": np.stack(tables)}, size, settings.replicates, settings.seed
     )
+    if estimate.ci_low is None or estimate.ci_low != estimate.ci_high:
+        return estimate
+    reason = "all groups are equal: resampling them shows no spread"
+    return Estimate(value=estimate.value, n=estimate.n, authors=1, reason=reason)
 
 
 def _cases(
