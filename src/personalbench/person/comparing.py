@@ -143,7 +143,7 @@ def _compared(run: Run, first: Run, own: Floats, others: Floats) -> Compared:
     difference = compare_likeness(
         {person: a}, {person: b}, size, settings.replicates, settings.seed
     )
-    verdict = _verdict(difference.difference)
+    verdict = verdict_of(difference.difference)
     needed = groups_needed(a - b, size) if verdict == "cannot tell" else None
     return Compared(
         name=run.name,
@@ -185,7 +185,8 @@ def groups_needed(difference: Floats, size: int) -> int | None:
     return max(len(difference) + 1, ceil(variance * (_Z / found) ** 2))
 
 
-def _verdict(difference: Estimate) -> Verdict:
+def verdict_of(difference: Estimate) -> Verdict:
+    """What the interval of a difference says."""
     if difference.ci_low is None or difference.ci_high is None:
         return "cannot tell"
     if difference.ci_low > 0:
