@@ -49,7 +49,9 @@ STAGES = (
     "references",
     "traits",
     "judge",
+    "trust",
     "score",
+    "analyse",
     "report",
     "track",
 )
@@ -73,11 +75,14 @@ def results() -> None:
     from personalbench import paths
     from personalbench.params import load_params
     from personalbench.report.results import load_results
-    from personalbench.report.table import markdown, method_table
+    from personalbench.report.section import plain
+    from personalbench.report.table import method_table
 
     params = load_params()
-    click.echo(markdown(method_table(load_results(paths.SCORES, params.twins))))
-    click.echo(f"\nWhat it means: {paths.REPORTS / 'report.md'}, {paths.REPORTS / 'methods.png'}")
+    click.echo(plain(method_table(load_results(paths.SCORES, params.twins))))
+    click.echo(
+        f"\nWhat it means: {paths.PAGE} (or, without the cases, {paths.REPORTS / 'report.md'})"
+    )
     click.echo("Compare twins: mlflow ui --backend-store-uri sqlite:///mlflow.db")
 
 
@@ -134,7 +139,7 @@ def validate(
     """
     from personalbench.corpus.document import Document
     from personalbench.params import load_params
-    from personalbench.report.table import markdown
+    from personalbench.report.section import plain
     from personalbench.report.validation import details, notes
     from personalbench.stages.validate import sample, try_encoders
     from personalbench.storage import read_records, write_json
@@ -145,7 +150,7 @@ def validate(
     record = try_encoders(chosen, params.weights, params.validate_.pairs, params.seed)
     if output is not None:
         write_json(output, record.model_dump(mode="json"))
-    click.echo("\n".join([markdown(details(record)), *notes(record), record.summary]))
+    click.echo("\n".join([plain(details(record)), *notes(record), record.summary]))
 
 
 @main.command()
@@ -224,6 +229,7 @@ def models_check(name: str, as_json: bool) -> None:
     from personalbench.params import load_params
 
     result = check_model(find_model(load_params().models, name))
+    result.keep()
     if as_json:
         click.echo(result.model_dump_json(indent=2))
     else:
@@ -233,6 +239,24 @@ def models_check(name: str, as_json: bool) -> None:
             click.echo(f"problem: {problem}")
     if result.problems:
         raise SystemExit(1)
+
+
+@models.command("usage")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
+def models_usage(as_json: bool) -> None:
+    """Say what each stage's calls took in the last run: failures, tokens, time, cost."""
+    import json
+
+    from personalbench import paths
+    from personalbench.llm.usage import read_usage
+    from personalbench.params import REFERENCE_LINES, load_params
+
+    used = read_usage(paths.USAGE, {*load_params().twins, *REFERENCE_LINES})
+    if as_json:
+        click.echo(json.dumps([each.model_dump() for each in used], indent=2))
+        return
+    for each in used:
+        click.echo(each.text())
 
 
 @main.group()

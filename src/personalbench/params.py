@@ -8,6 +8,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    PrivateAttr,
     ValidationError,
     field_validator,
     model_validator,
@@ -17,6 +18,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from personalbench.errors import UserError
+from personalbench.templates import SHIPPED
 
 Count = Annotated[int, Field(ge=1)]
 MOVING_REVISIONS = frozenset({"", "main", "master", "head", "latest", "stable", "default"})
@@ -133,7 +135,11 @@ class ModelParams(Section):
         extra_body: Further fields of the request's body.
         send_seed: False where a seed costs batching (mlx-lm) or is refused.
         structured: True where the server honours a JSON schema.
+        logprobs: True where it gives log-probabilities: the judge's verdicts then have a
+            probability.
         max_context: Longest prompt and answer together, in tokens.
+        temperature: Of the texts that it writes, where ``personalize`` has null.
+        max_tokens: Of the texts that it writes, where ``personalize`` has null.
         concurrency: Calls in flight per endpoint.
         price: None where calls cost nothing.
     """
@@ -149,9 +155,18 @@ class ModelParams(Section):
     extra_body: dict[str, Any] = {}
     send_seed: bool = True
     structured: bool = True
+    logprobs: bool = False
     max_context: Count = 4096
+    temperature: Temperature = 0.7
+    max_tokens: Count = 256
     concurrency: Count = 8
     price: Price | None = None
+    _name: str | None = PrivateAttr(default=None)
+
+    @property
+    def name(self) -> str:
+        """Its name in the registry; the id of an entry that stands in none."""
+        return self._name or self.id
 
     @field_validator("revision")
     @classmethod
@@ -214,9 +229,19 @@ class BundleParams(Section):
 
 
 class PromptedParams(Section):
-    """What a twin that is prompted may set for itself; None takes the section's own value."""
+    """What a twin that is prompted may set for itself; None takes the section's own value.
+
+    Attributes:
+        method: What the generator sees.
+        topics: ``first_sentence`` puts the first sentence of the reference document in the
+            topic's place: an ablation that shows what a contaminated prompt gives away.
+        generator: Name in the registry.
+        temperature: Of the answers.
+        max_tokens: Of an answer.
+    """
 
     method: str
+    topics: Literal["summary", "first_sentence"] = "summary"
     generator: str | None = None
     temperature: Temperature | None = None
     max_tokens: Count | None = None
@@ -278,14 +303,23 @@ TwinParams = Annotated[
 
 
 class PersonalizeParams(Section):
-    """The generator and its settings; every further key is a twin's name."""
+    """The generator and its settings; every further key is a twin's name.
+
+    Attributes:
+        generator: The model that writes, for twins that name none.
+        temperature: None takes the model's.
+        max_tokens: None takes the model's.
+        max_failure_rate: The stage stops where a larger share of a twin's cases has no
+            answer.
+    """
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, TwinParams]
 
     generator: str
-    temperature: Temperature = 0.7
-    max_tokens: Count = 256
+    temperature: Temperature | None = None
+    max_tokens: Count | None = None
+    max_failure_rate: Share = 0.05
 
     def twin(self, name: str) -> TwinParams:
         """The section of one twin."""
@@ -293,10 +327,16 @@ class PersonalizeParams(Section):
 
 
 class JudgeParams(Section):
-    """The judge: a model of another family than the generator's."""
+    """The judge: a model of another family than the generator's.
+
+    Attributes:
+        max_failure_rate: A stage stops where a larger share of the judge's answers is
+            missing or unusable.
+    """
 
     model: str
     temperature: Temperature = 0.0
+    max_failure_rate: Share = 0.05
     trait_posts: Count = 10
 
 
@@ -304,20 +344,31 @@ class TrustParams(Section):
     """How thoroughly the judge is tried.
 
     Attributes:
-        authors: Trait questions are extracted again for so many authors at most.
-        extractions: Extractions of an author's questions, the one in use among them.
+        authors: Trait questions are extracted anew for so many authors at most.
+        extractions: How often, each time by chance.
+        temperature: Of these extractions; at 0 most models repeat themselves.
         texts: Texts that are judged twice, and pairs that are shown in both orders.
     """
 
     authors: Count = 10
     extractions: Annotated[int, Field(ge=2)] = 3
+    temperature: Temperature = 0.7
     texts: Count = 10
 
 
 class ScoreParams(Section):
-    """How intervals are made."""
+    """How intervals are made, and which answers are flagged.
+
+    Attributes:
+        bootstrap: Replicates of the bootstrap.
+        copied_run: An answer that shares so many words in a row with a document that its
+            twin saw is flagged as copied, ...
+        copied_share: ... and so is one with this share of its 5-grams in those documents.
+    """
 
     bootstrap: Annotated[int, Field(ge=100)] = 10_000
+    copied_run: Count = 10
+    copied_share: Share = 0.2
 
 
 class TrackParams(Section):
@@ -327,9 +378,15 @@ class TrackParams(Section):
 
 
 class Params(Section):
-    """All of params.yaml."""
+    """All of params.yaml.
+
+    Attributes:
+        templates: Folder of the prompt templates; None takes the shipped ones.
+        twins: What is compared; each has a section under ``personalize``.
+    """
 
     seed: Annotated[int, Field(ge=0)]
+    templates: str | None = None
     twins: Annotated[list[str], Field(min_length=1)]
     corpus: CorpusParams
     check: CheckParams
@@ -380,7 +437,14 @@ class Params(Section):
                     "{key}: {name} is not in the registry; there are: {models}",
                     {"key": key, "name": name, "models": ", ".join(sorted(self.models))},
                 )
+        for name, spec in self.models.items():
+            spec._name = name
         return self
+
+    @property
+    def template_folder(self) -> Path:
+        """Folder of the prompt templates."""
+        return SHIPPED if self.templates is None else Path(self.templates)
 
     def method_of(self, twin: str) -> str:
         """A twin's method; ``file`` for answers that another program wrote."""

@@ -16,6 +16,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict
 
 from personalbench.errors import UserError
+from personalbench.llm.types import Weighed
 from personalbench.paths import cache_folder
 from personalbench.storage import sha256_bytes
 
@@ -48,12 +49,14 @@ class Response(BaseModel):
         reasoning: The model's thoughts, where the server keeps them apart.
         refusal: The server's own notice of a refusal.
         finish_reason: As the server gave it.
+        answered: When it came, in seconds since 1970.
         prompt_tokens: As the server counted.
         reused_tokens: Part of the prompt's tokens that the server had read before.
         completion_tokens: As the server counted.
         model: The model's name as the server gave it.
         seed: The seed that was sent, None where none was.
         seconds: Latency of the call.
+        weighed: See :class:`~personalbench.llm.types.Reply`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -62,12 +65,14 @@ class Response(BaseModel):
     reasoning: str | None = None
     refusal: str | None = None
     finish_reason: str | None = None
+    answered: float = 0.0
     prompt_tokens: int | None = None
     reused_tokens: int | None = None
     completion_tokens: int | None = None
     model: str | None = None
     seed: int | None = None
     seconds: float = 0.0
+    weighed: tuple[Weighed, ...] = ()
 
 
 class KeptAnswer(BaseModel):

@@ -71,12 +71,14 @@ def clean(response: Response, *, cached: bool = False) -> Reply:
         reason=reason,
         flags=tuple(flags),
         finish_reason=response.finish_reason,
+        answered=response.answered,
         prompt_tokens=response.prompt_tokens,
         reused_tokens=response.reused_tokens,
         completion_tokens=response.completion_tokens,
         seconds=response.seconds,
         model=response.model,
         seed=response.seed,
+        weighed=response.weighed,
         cached=cached,
     )
 

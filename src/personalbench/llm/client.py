@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -20,14 +19,16 @@ from personalbench.errors import UserError
 from personalbench.llm.cache import Response, ResponseCache, answer_key
 from personalbench.llm.clean import clean
 from personalbench.llm.embedded import Address, Layout, embedded_servers, locate, model_file
-from personalbench.llm.prefixes import SharedPrefixes
-from personalbench.llm.types import Reply, Request
+from personalbench.llm.prefixes import SharedPrefixes, Work
+from personalbench.llm.types import Reply, Request, Weighed
 from personalbench.params import ModelParams
 from personalbench.seeds import derive
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 # No token of any vocabulary in use is longer on average over an answer.
 _CHARACTERS_PER_TOKEN = 32
+_LIKELIEST = 20  # the most that hosted services give
+_BEFORE = 40  # characters; enough to tell which field of an object a word belongs to
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,23 @@ class _Message(BaseModel):
     refusal: str | None = None
 
 
+class _Likely(BaseModel):
+    token: str
+    logprob: float
+
+
+class _Token(BaseModel):
+    token: str
+    top_logprobs: list[_Likely] = []
+
+
+class _Logprobs(BaseModel):
+    content: list[_Token] | None = None
+
+
 class _Choice(BaseModel):
     message: _Message
+    logprobs: _Logprobs | None = None
     finish_reason: str | None = None
 
 
@@ -118,7 +134,14 @@ class _Dead(Exception):
 
 
 class Model:
-    """A language model that answers lists of requests; made by :func:`open_model`."""
+    """A language model that answers lists of requests; made by :func:`open_model`.
+
+    Attributes:
+        spec: The registry's entry.
+        cache: Where answers are kept, if anywhere.
+        patience: Bounds of waiting and trying.
+        replies: Every reply it gave; equal requests of one list share theirs.
+    """
 
     def __init__(
         self, spec: ModelParams, cache: ResponseCache | None, patience: Patience, stack: ExitStack
@@ -126,6 +149,7 @@ class Model:
         self.spec = spec
         self.cache = cache
         self.patience = patience
+        self.replies: list[Reply] = []
         self._stack = stack
         self.addresses: list[Address] | None = None
 
@@ -133,8 +157,9 @@ class Model:
         """Answer every request, from the cache where it can be.
 
         The server is contacted, or started, only if some answer is not kept yet.
-        Every answer is kept the moment it comes; refused, truncated, empty and failed
-        ones are not, and are asked for again in the next run.
+        Every answer is kept the moment it comes, also one that was cut at the token
+        limit. Refused, empty and failed ones are not, and are asked for again in the next
+        run.
 
         Args:
             requests: The calls. Equal ones are made once.
@@ -162,6 +187,7 @@ class Model:
                 addresses = self._open()
                 run = _Run(self, missing, replies, progress.update)
                 asyncio.run(run.work(addresses))
+        self.replies += [replies[key] for key in dict.fromkeys(keys)]
         return [replies[key] for key in keys]
 
     def _open(self) -> list[Address]:
@@ -205,6 +231,8 @@ class Model:
             body["seed"] = seed
         if spec.chat_template:
             body["chat_template_kwargs"] = spec.chat_template
+        if request.watch and spec.logprobs:
+            body |= {"logprobs": True, "top_logprobs": _LIKELIEST}
         if request.json_schema is not None and spec.structured:
             body["response_format"] = {
                 "type": "json_schema",
@@ -252,7 +280,7 @@ def _addresses(spec: ModelParams) -> list[Address]:
     if spec.api_key_env is not None:
         key = os.environ.get(spec.api_key_env, "")
         if not key:
-            raise UserError(f"models: {spec.id}: set the API key in ${spec.api_key_env}")
+            raise UserError(f"models: {spec.name}: set the API key in ${spec.api_key_env}")
     return [Address(base_url=endpoint.rstrip("/"), api_key=key) for endpoint in spec.endpoints]
 
 
@@ -274,7 +302,7 @@ async def _probe_all(spec: ModelParams, addresses: list[Address], patience: Pati
                 await _probe(client, spec, patience)
             except _Dead as fault:
                 raise UserError(
-                    f"models: {spec.id} at {address.base_url}: {fault}; "
+                    f"models: {spec.name} at {address.base_url}: {fault}; "
                     "start the server, or correct the entry in params.yaml"
                 ) from None
 
@@ -311,11 +339,7 @@ class _Endpoint:
 
 
 class _Run:
-    """Answers a set of requests over all endpoints.
-
-    Requests wait in one queue, ordered so that those with a long common beginning
-    follow each other and find it in the server's prompt cache.
-    """
+    """Answers a set of requests over all endpoints."""
 
     def __init__(
         self,
@@ -326,13 +350,11 @@ class _Run:
     ) -> None:
         self._model = model
         self._patience = model.patience
-        self._queue = deque(
-            sorted(missing.items(), key=lambda item: [each.content for each in item[1].messages])
-        )
+        self._waiting = Work(missing)
         self._replies = replies
         self._advance = advance
         self._prefixes = (
-            SharedPrefixes(model.spec.id, list(self._queue))
+            SharedPrefixes(model.spec.id, self._waiting.groups)
             if model.spec.kind == "embedded"
             else None
         )
@@ -345,15 +367,15 @@ class _Run:
         Raises:
             UserError: No endpoint is left.
         """
-        while self._queue:
+        while self._waiting:
             alive = [each for each in addresses if each.base_url not in self._dead]
             if not alive:
                 why = "; ".join(f"{where}: {reason}" for where, reason in self._dead.items())
                 embedded = self._model.spec.kind == "embedded"
                 mend = "run again" if embedded else "mend the server and run again"
                 raise UserError(
-                    f"models: {self._model.spec.id} at {why}; {self._kept} new answers are kept "
-                    f"and {len(self._queue)} are missing: {mend}"
+                    f"models: {self._model.spec.name} at {why}; {self._kept} new answers are kept "
+                    f"and {len(self._waiting)} are missing: {mend}"
                 )
             await _together([self._serve(address) for address in alive])
 
@@ -369,12 +391,13 @@ class _Run:
                 self._dead[address.base_url] = str(fault)
 
     async def _worker(self, endpoint: _Endpoint, slot: int) -> None:
-        while self._queue:
-            key, request = self._queue.popleft()
+        where = endpoint.address.base_url
+        while (taken := self._waiting.take(where)) is not None:
+            key, request = taken
             try:
                 reply = await self._answer(endpoint, slot, key, request)
             except (asyncio.CancelledError, _Dead):
-                self._queue.appendleft((key, request))
+                self._waiting.put_back(where, key, request)
                 raise
             self._replies[key] = reply
             self._advance()
@@ -395,7 +418,7 @@ class _Run:
             if reply.status != "empty":
                 break
             seed = derive(request.seed, "empty", attempt)
-        if reply.status == "ok" and self._model.cache is not None:
+        if reply.status in ("ok", "truncated") and self._model.cache is not None:
             spec = self._model.spec
             self._model.cache.keep(
                 key, model=spec.id, revision=spec.revision, request=body, response=response
@@ -465,13 +488,33 @@ async def _once(
         reasoning=_encodable(choice.message.reasoning_content or choice.message.reasoning),
         refusal=_encodable(choice.message.refusal),
         finish_reason=choice.finish_reason,
+        answered=round(time.time(), 3),
         prompt_tokens=usage.prompt_tokens,
         reused_tokens=(usage.prompt_tokens_details or _Reused()).cached_tokens,
         completion_tokens=usage.completion_tokens,
         model=completion.model,
         seed=body.get("seed"),
         seconds=round(latency, 4),
+        weighed=_weighed(choice.logprobs, request.watch),
     )
+
+
+def _weighed(logprobs: _Logprobs | None, watch: Sequence[str]) -> tuple[Weighed, ...]:
+    """The probabilities of the watched words, wherever a token is one of them."""
+    found = []
+    before = ""
+    for token in (logprobs and logprobs.content) or ():
+        if token.token.strip() in watch:
+            likely = {
+                each.token.strip(): each.logprob
+                for each in reversed(token.top_logprobs)  # of two spellings the likelier
+                if each.token.strip() in watch
+            }
+            found.append(
+                Weighed(before=_encodable(before[-_BEFORE:]) or "", log_probabilities=likely)
+            )
+        before += token.token
+    return tuple(found)
 
 
 def _by_status(error: openai.APIStatusError) -> Exception:

@@ -155,6 +155,7 @@ def score(
     twin's name in every table.
     """
     from personalbench.bundle import load_bundle
+    from personalbench.metrics.copying import CopyingLimits
     from personalbench.person.logged import log_run
     from personalbench.person.runs import SCORES, write_run
     from personalbench.person.scoring import score_run
@@ -172,6 +173,7 @@ def score(
         calibration,
         params.score.bootstrap,
         params.seed,
+        CopyingLimits(params.score.copied_run, params.score.copied_share),
         allow_missing,
     )
     write_run(scored, loaded, output)

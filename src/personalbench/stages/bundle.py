@@ -13,15 +13,19 @@ from personalbench.llm.client import check_reachable, open_model
 from personalbench.params import BundleParams, Params
 from personalbench.quality import BundleFacts, CaseFacts, check_bundles
 from personalbench.seeds import draw
+from personalbench.stages.calls import write_usage
 from personalbench.stages.check import write_report
 from personalbench.storage import empty_folder, read_records
-from personalbench.topics import make_cases, template_hashes
+from personalbench.templates import template_hashes
+from personalbench.topics import make_cases
 
 
 def run(params: Params) -> str:
     """Freeze a bundle for each drawn author."""
     # The first stage that calls a model looks at all of them: hours of generation should
     # not end at a judge that was never there.
+    # The same holds for a template with a mistake.
+    template_hashes(params.template_folder)
     for spec in params.models_in_use():
         check_reachable(spec)
     documents = read_records(paths.DOCUMENTS, Document)
@@ -30,8 +34,14 @@ def run(params: Params) -> str:
     drafts = [draft(author, documents, params) for author in authors]
     with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as prompter:
         cases = make_cases(
-            [one.references for one in drafts], params.bundle, params.seed, prompter.complete
+            [one.references for one in drafts],
+            params.bundle,
+            params.seed,
+            prompter.complete,
+            params.template_folder,
         )
+    # Where a topic is missing, make_cases has stopped: there is no case without one.
+    note = write_usage("bundle", None, prompter, [None for each in cases for _ in each])
     bundles = [
         replace(one, cases=author_cases) for one, author_cases in zip(drafts, cases, strict=True)
     ]
@@ -44,7 +54,7 @@ def run(params: Params) -> str:
     total = sum(len(bundle.cases) for bundle in bundles)
     warnings = [check.name for check in report.checks if not check.passed]
     warned = f" (warnings: {', '.join(warnings)})" if warnings else ""
-    return f"bundle: {total} cases by {len(bundles)} authors{warned} in {paths.BUNDLES}"
+    return f"bundle: {total} cases by {len(bundles)} authors{warned} in {paths.BUNDLES}{note}"
 
 
 def choose_authors(documents: Sequence[Document], params: BundleParams, seed: int) -> list[str]:
@@ -105,7 +115,11 @@ def draft(author: str, documents: Sequence[Document], params: Params) -> Bundle:
                 draw(profile, params.bundle.group_size, seed, author, "selected_profile")
             ),
             prompt_model=ModelIdentity(id=model.id, revision=model.revision),
-            templates=template_hashes(),
+            templates={
+                name: sha256
+                for name, sha256 in template_hashes(params.template_folder).items()
+                if name.startswith("topics/")
+            },
         ),
         profile=tuple(profile[name] for name in sorted(profile)),
         references=tuple(own[name] for name in chosen),
