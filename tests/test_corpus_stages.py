@@ -16,7 +16,7 @@ from personalbench.cli import main
 from personalbench.corpus import inspection
 from personalbench.corpus.document import Document
 from personalbench.errors import UserError
-from personalbench.params import CheckParams, CorpusParams, Params
+from personalbench.params import CheckParams, CorpusParams, Params, load_params
 from personalbench.stages import bundle, check, corpus
 from personalbench.storage import read_json, read_records, sha256_file
 
@@ -33,6 +33,23 @@ def _workplace(tmp_path, monkeypatch):
 def params(**changes) -> Params:
     fields = {"reader": "folder", "path": "ada"} | RULE | changes
     return Params.model_construct(seed=42, corpus=CorpusParams(**fields), check=CheckParams())
+
+
+def write_params(path: str) -> None:
+    """Write the repository's params.yaml with a folder as its corpus."""
+    rule = "".join(f"  {key}: {value}\n" for key, value in RULE.items())
+    text = (Path(paths.__file__).parents[2] / "params.yaml").read_text(encoding="utf-8")
+    text = re.sub(
+        r"(?s)\ncorpus:.*?\n\n", f"\ncorpus:\n  reader: folder\n  path: {path}\n{rule}\n", text
+    )
+    for old, new in {
+        "language: en": "language: de",
+        "authors: 2": "authors: 1",
+        "cases: 5": "cases: 2",
+        "group_size: 5": "group_size: 3",
+    }.items():
+        text = text.replace(old, new)
+    Path("params.yaml").write_text(text, encoding="utf-8")
 
 
 def essay(seed: int) -> str:
@@ -90,10 +107,11 @@ def test_reference_copied_into_the_profile_stops_the_pipeline_with_both_ids(copy
 
 
 def test_a_check_that_fails_leaves_no_older_verdict_and_no_stage_goes_on():
-    with pytest.raises(UserError, match=r"quality\.json: no such file"):
-        bundle.run(params())
+    write_params("ada")
     make()
     corpus.run(params())
+    with pytest.raises(UserError, match=r"quality\.json: no such file; `dvc repro`"):
+        bundle.run(load_params())
     check.run(params())
     paths.DOCUMENTS.write_text("no documents", encoding="utf-8")
     with pytest.raises(UserError, match=r"documents\.jsonl, line 1"):
@@ -104,7 +122,7 @@ def test_a_check_that_fails_leaves_no_older_verdict_and_no_stage_goes_on():
     with pytest.raises(UserError, match=r"reports.quality\.html"):
         check.run(params())
     with pytest.raises(UserError, match=r"reports.quality\.html.*reference/r1\.txt"):
-        bundle.run(params())
+        bundle.run(load_params())
 
 
 def test_twice_the_same_bytes_and_no_carriage_returns():
@@ -206,16 +224,29 @@ def test_inspect_names_what_is_missing():
     assert result.stderr == "Error: nothing: no such file or folder, and not `sotu`\n"
 
 
-@pytest.mark.parametrize("settings", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C"}])
-def test_the_console_need_not_know_the_characters(settings):
+@pytest.mark.parametrize(
+    ("settings", "shown"),
+    [
+        ({"PYTHONIOENCODING": "ascii"}, "Zoë \U0001f3c3".encode()),  # click writes UTF-8 there
+        ({"LC_ALL": "C"}, "Zoë \U0001f3c3".encode()),
+        ({"PYTHONIOENCODING": "cp1252"}, b"Zo\xeb \\U0001f3c3"),
+    ],
+)
+def test_the_console_need_not_know_the_characters(settings, shown):
     name = "Zoë \U0001f3c3"
     make(name, p0="Zoë runs. \U0001f3c3 " + essay(0))
+    write_params(name)
     environment = {**os.environ, **settings, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, "-c", "from personalbench.cli import main; main()", "inspect", name],
-        env=environment,
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert b"found    5 documents, 722 words, 1 author" in done.stdout
+    said = b""
+    for command in (["inspect", name], ["stage", "corpus"]):
+        done = subprocess.run(
+            [sys.executable, "-c", "from personalbench.cli import main; main()", *command],
+            env=environment,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        said += done.stdout
+    assert b"found    5 documents, 722 words, 1 author" in said
+    assert shown + b" (reader folder)" in said
+    assert "Zoë runs. \U0001f3c3" in read_records(paths.DOCUMENTS, Document)[0].text

@@ -42,6 +42,14 @@ def test_kaggle_file_works_without_configuration(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path, suffix):
+    text = "id,text\n7,The cat sat." if suffix == "csv" else '{"id": 7, "text": "The cat sat."}'
+    path = tmp_path / f"posts.{suffix}"
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert [(d.author, d.text) for d in read(path, date=None)] == [("7", "The cat sat.")]
+
+
 def test_long_fields_are_whole(tmp_path):
     path = write_csv(tmp_path / "long.csv", [kaggle("7", "abcd " * 40_000)])
     assert len(read(path)[0].text) == 5 * 40_000 - 1

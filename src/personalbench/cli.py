@@ -5,6 +5,8 @@ answers at once.
 """
 
 import errno
+import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,9 @@ class _Cli(click.Group):
     """Turns the operating system's faults that a user can mend into one line."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        if isinstance(sys.stdout, TextIOWrapper):
+            # Names and ids may hold characters that the console does not have.
+            sys.stdout.reconfigure(errors="backslashreplace")
         try:
             return super().invoke(ctx)
         except OSError as error:
@@ -198,7 +203,6 @@ def inspect(source: str, as_json: bool, **thresholds: int | None) -> None:
     not given are those of params.yaml in this folder, if there is one.
     """
     import json
-    import sys
     from pathlib import Path
 
     from personalbench.corpus.inspection import inspect_source
@@ -211,9 +215,8 @@ def inspect(source: str, as_json: bool, **thresholds: int | None) -> None:
     inspection = inspect_source(source, params.model_copy(update=given), seed)
     if as_json:
         click.echo(json.dumps(inspection.model_dump(mode="json"), allow_nan=False, indent=2))
-    else:  # names may hold characters that the console does not have
-        encoding = sys.stdout.encoding
-        click.echo(inspection.text().encode(encoding, "backslashreplace").decode(encoding))
+    else:
+        click.echo(inspection.text())
 
 
 @main.group(invoke_without_command=True)

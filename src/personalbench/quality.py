@@ -131,6 +131,8 @@ def load_report(path: Path) -> QualityReport:
     Raises:
         UserError: There is none, or it is another version's.
     """
+    if not path.exists():
+        raise UserError(f"{path}: no such file; `dvc repro` runs the checks that write it")
     try:
         return QualityReport.model_validate(read_json(path))
     except ValidationError:

@@ -27,8 +27,6 @@ def run(params: Params) -> str:
         UserError: The documents have not passed the checks, there are too few authors, a
             model does not answer, or a bundle fails the checks; names the ids at fault.
     """
-    load_report(paths.QUALITY).require_passed(paths.QUALITY_PAGE)
-    paths.BUNDLE_QUALITY.unlink(missing_ok=True)
     # The first stage that calls a model looks at all of them: hours of generation should
     # not end at a judge that was never there, or at a template with a mistake.
     template_hashes(params.template_folder)
@@ -37,6 +35,8 @@ def run(params: Params) -> str:
     documents = read_records(paths.DOCUMENTS, Document)
     spec = params.models[params.bundle.prompt_model]
     authors = choose_authors(documents, params.bundle, params.seed)
+    load_report(paths.QUALITY).require_passed(paths.QUALITY_PAGE)
+    paths.BUNDLE_QUALITY.unlink(missing_ok=True)  # whatever happens, no older verdict stays
     drafts = [draft(author, documents, params) for author in authors]
     with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as prompter:
         cases = make_cases(
