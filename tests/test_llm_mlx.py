@@ -107,7 +107,9 @@ def test_a_twin_and_a_judge_run_on_mlx(
     )
     references = reference_documents([ada])
     sent: list[dict[str, Any]] = []
-    with open_model(served, cache=None) as model:
+    # Whole verdicts of 300 tokens would take minutes on a CPU.
+    short = served.model_copy(update={"extra_body": {"max_tokens": 48}})
+    with open_model(short, cache=None) as model:
         body = model.body
         monkeypatch.setattr(
             model, "body", lambda *given: sent.append(body(*given)) or sent[-1].copy()

@@ -15,6 +15,7 @@ from personalbench.report.figures import headline_figure, methods_figure
 from personalbench.report.findings import encoder_rank, findings, omissions, overlaps
 from personalbench.report.page import report_markdown
 from personalbench.report.parts.summary import caution, standing
+from personalbench.report.plots import plot_tables
 from personalbench.report.published import published_tables
 from personalbench.report.results import Results, load_results, metrics_tree
 from personalbench.report.run import Run
@@ -39,6 +40,7 @@ def scores(line: str, luar: Estimate, tmr: Estimate, **fields: object) -> Scores
         "encoder": ENCODER,
         "answers": 10,
         "failed": 0,
+        "copied": 0,
         "judge_failures": estimate(0.1),
         "truncated": 0,
         "unreliable": 0,
@@ -117,14 +119,23 @@ def test_what_is_left_out_is_said() -> None:
     assert omissions(whole) == ["Nothing: every text is in every number."]
 
 
-def test_metrics_are_plain_numbers_and_missing_ones_are_left_out() -> None:
+def test_metrics_are_few_plain_numbers_and_missing_ones_are_left_out() -> None:
     tree = metrics_tree(results())
-    assert tree["few_shot"]["luar"] == pytest.approx(
-        {"value": 0.6, "ci_low": 0.55, "ci_high": 0.65}
-    )
-    assert "rouge_l" not in tree["few_shot"]
-    text = json.dumps(tree, allow_nan=False)
-    assert "null" not in text
+    assert tree["few_shot"] == pytest.approx(
+        {
+            "luar": 0.6, "ci_low": 0.55, "ci_high": 0.65, "tmr": 0.4, "same_author": 0.5,
+            "func_cos": 0.7, "punct_cos": 0.8, "failed": 2,
+        }
+    )  # fmt: skip
+    assert "null" not in json.dumps(tree, allow_nan=False)
+
+
+def test_plots_have_a_row_a_point_and_no_gap_is_a_zero() -> None:
+    tables = plot_tables(invented_run(authors=3, twins=("few_shot",)))
+    assert tables["likeness"].csv().split("\n")[0] == "line,likeness,likeness low,likeness high"
+    assert [column.title for column in tables["aggregation"].columns] == ["documents", "few_shot"]
+    assert len(tables["aggregation"].rows) == 5
+    assert {row[0] for row in tables["single"].rows} == {"ceiling", "few_shot", "floor"}
 
 
 def test_scores_of_two_encoders_are_never_put_side_by_side(tmp_path: Path) -> None:
@@ -301,10 +312,3 @@ def test_an_encoder_no_better_than_counting_is_named() -> None:
 
     assert "no better than word-tfidf 0.800" in (encoder_rank(tried(0.8)) or "")
     assert encoder_rank(tried(0.81)) is None
-
-
-def test_a_judge_that_was_not_asked_has_no_failure_rate_in_the_metrics() -> None:
-    unasked = scores("few_shot", estimate(0.6), estimate(0.4), judge_failures=missing("not asked"))
-    tree = metrics_tree(Results({"few_shot": unasked}, *_lines()))
-    assert "judge_failures" not in tree["few_shot"]
-    assert tree["ceiling"]["judge_failures"] == 0.1
