@@ -109,17 +109,17 @@ class QualityReport(_Record):
         """Return in a line each what does not hold and stops nothing."""
         return self._violations("warning")
 
-    def require_passed(self, page: Path) -> None:
+    def require_passed(self, where: Path | str) -> None:
         """Stop at violations.
 
         Args:
-            page: Where all ids can be read.
+            where: What was checked, or the page on which all ids can be read.
 
         Raises:
             UserError: An error failed; names the first ids at fault and what to do.
         """
         if not self.passed:
-            raise UserError(f"{page}: " + "; ".join(self._violations("error")))
+            raise UserError(f"{where}: " + "; ".join(self._violations("error")))
 
     def _violations(self, severity: Severity) -> list[str]:
         return [c.violation() for c in self.checks if c.severity == severity and not c.passed]

@@ -66,7 +66,7 @@ def read_writing(source: Path, author: str | None, params: Params) -> Writing:
             f"{source}: {person.author} has {person.unmet} at least{_because(report)}; add some"
         )
     quality = check_documents(documents, corpus, params.check)
-    quality.require_passed()
+    quality.require_passed(source)
     return Writing(
         author=person.author,
         documents=tuple(documents),
@@ -107,7 +107,7 @@ def make_bundle(
     )
     bundle = replace(made, cases=own_cases)
     quality = check_bundles([facts(bundle)], params.check)
-    quality.require_passed()
+    quality.require_passed(f"the cases of {writing.author}")
     return bundle, quality
 
 
