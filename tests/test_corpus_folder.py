@@ -116,6 +116,7 @@ def test_many_persons_with_and_without_a_split(tmp_path):
             "authors/bob/a.md": "four",
             "authors/bob/2004/c.txt": "five",
             "authors/.trash/x.txt": "six",
+            "authors/stray.txt": "seven",
         },
     )
     documents, notes = read(root)
@@ -126,7 +127,22 @@ def test_many_persons_with_and_without_a_split(tmp_path):
         ("authors/bob/a.md", "bob", None),
         ("authors/bob/a.txt", "bob", None),
     ]
-    assert notes == []
+    assert notes == [("skipped_file", "authors/.trash"), ("skipped_file", "authors/stray.txt")]
+
+
+def test_links_to_folders_are_not_followed_but_reported(tmp_path):
+    root = make(tmp_path / "ada", {"profile/a.txt": "one", "reference/b.txt": "two"})
+    (root / "profile" / "loop").symlink_to(root)
+    documents, notes = read(root)
+    assert len(documents) == 2 and notes == [("skipped_file", "profile/loop")]
+
+
+def test_names_that_are_not_utf8_are_an_error(tmp_path):
+    root = make(tmp_path, {"profile/a.txt": "one", "reference/b.txt": "two"})
+    with open(os.fsencode(root / "profile") + b"/caf\xe9.txt", "w", encoding="utf-8") as file:
+        file.write("three")
+    with pytest.raises(UserError, match="not a name in UTF-8"):
+        read(root)
 
 
 def test_order_of_directories_does_not_matter(tmp_path, monkeypatch):

@@ -63,10 +63,16 @@ class FolderReader:
         """Give the files in the order of their ids.
 
         Raises:
-            UserError: There is no such folder, it has neither layout, or two files of one
-                person have one stem, which makes answers about them ambiguous.
+            UserError: There is no such folder, it has neither layout, a name is not UTF-8, or
+                two files of one person have one stem, which makes answers about them ambiguous.
         """
-        writings = sorted(self._writings(), key=lambda writing: writing.id.encode())
+        writings = list(self._writings())
+        for writing in writings:
+            if not writing.id.isprintable():
+                raise UserError(
+                    f"{self.path}: {writing.id!r}: not a name in UTF-8; rename the file"
+                )
+        writings.sort(key=lambda writing: writing.id.encode())
         stems: dict[tuple[str, str], str] = {}
         for writing in writings:
             key = writing.author, writing.path.stem
@@ -123,6 +129,9 @@ class FolderReader:
             for person in (self.path / "authors").iterdir():
                 if person.is_dir() and not person.name.startswith("."):
                     yield from self._of_person(person, person.name)
+                else:
+                    id = person.relative_to(self.path).as_posix()
+                    yield Writing(person, id, person.name, None, skipped=True)
         elif any((self.path / split).is_dir() for split in SPLITS):
             yield from self._of_person(self.path, self.path.resolve().name)
         else:
@@ -135,8 +144,9 @@ class FolderReader:
         sides = [split for split in SPLITS if (folder / split).is_dir()]
         if len(sides) == 1:
             raise UserError(f"{folder}: {_MISSING[sides[0]]}")
-        for directory, _, names in os.walk(folder):
-            for name in names:
+        for directory, folders, names in os.walk(folder):
+            # Links to folders are not followed: they may lead back here.
+            for name in names + [name for name in folders if Path(directory, name).is_symlink()]:
                 path = Path(directory, name)
                 inside = path.relative_to(folder).parts
                 hidden = any(part.startswith(".") for part in inside)

@@ -56,8 +56,9 @@ class Inspection(BaseModel):
         params, report = self.params, self.report
         found, kept = report.found, report.kept
         yield f"{self.source} (reader {params.reader})"
-        yield f"  found    {_count(found.documents, 'document')}, {found.words:,} words, " + (
-            f"{_count(found.authors, 'author')}"
+        yield (
+            f"  found    {_count(found.documents, 'document')}, {_count(found.words, 'word')}, "
+            + (f"{_count(found.authors, 'author')}")
         )
         if found.profile or found.reference:
             yield f"           split made: {found.profile:,} profile, {found.reference:,} reference"
