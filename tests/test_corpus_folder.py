@@ -4,8 +4,11 @@ import mailbox
 import os
 from email.message import EmailMessage
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from personalbench.corpus.folder import FolderReader
 from personalbench.corpus.mail import own_text, read_eml
@@ -354,3 +357,41 @@ def test_mail_that_cannot_be_decoded_is_reported(tmp_path):
 def test_mail_without_a_known_character_set_is_utf8(tmp_path, header):
     make(tmp_path, {"a.eml": f"From: ana@example.org\n{header}\nSchöne Grüße"})
     assert read_eml(tmp_path / "a.eml").text == "Schöne Grüße"
+
+
+@pytest.mark.parametrize(
+    ("header", "text"),
+    [
+        ("Message-ID: <>\nFrom: <>\nDate: Tue, 99 Foo 20255 99:99", "Words."),
+        ("Message-ID: <[7fa9@example.org]>\nReferences: ; <\nDate:", "Words."),
+        ("\ufeffFrom: ana@example.org", "Words."),
+        ("Content-Type: text/plain; charset=\x00utf-8", None),
+        ("Content-Type: text/plain; charset*0*=\n utf-8", "Words."),
+        ("Content-Type: text/plain; chars*0*\n", None),
+        ("Content-Type: multipart/mixed", ""),
+        ("no header at all", "no header at all\n\nWords."),
+    ],
+)
+def test_broken_headers_end_no_run(tmp_path, header, text):
+    make(tmp_path, {"a.eml": f"{header}\n\nWords.\n"})
+    assert read_eml(tmp_path / "a.eml").text == text
+    assert read_eml(tmp_path / "a.eml").thread in (None, "<[7fa9@example.org]>")
+
+
+def test_a_mailbox_without_messages_is_reported(tmp_path):
+    files = {"profile/a.mbox": "no mailbox at all\n", "reference/b.txt": "x"}
+    assert read(make(tmp_path, files))[1] == [("no_message", "profile/a.mbox")]
+
+
+@given(data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_no_header_ends_a_run(data):
+    broken = bytearray(mail(ANSWER + QUOTED, Message_ID="<1@x>", References="<2@x>").as_bytes())
+    header = broken.index(b"\n\n")
+    for _ in range(3):
+        place = data.draw(st.integers(0, header))
+        broken[place : place + data.draw(st.integers(0, 5))] = data.draw(st.binary(max_size=3))
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "a.eml")
+        path.write_bytes(broken)
+        read_eml(path)

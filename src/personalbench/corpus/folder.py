@@ -100,10 +100,13 @@ class FolderReader:
             elif not writing.path.is_file():
                 parsed.notes.append(Note("unreadable_file", writing.id))
             elif writing.path.suffix.lower() == ".mbox":
+                number = 0
                 for number, mail in enumerate(read_mbox(writing.path), start=1):
                     id = f"{writing.id}#{number}"
                     senders[writing.author][id] = mail.sender
                     _add_mail(mail, id, writing, parsed)
+                if not number:
+                    parsed.notes.append(Note("no_message", writing.id))
             elif writing.path.suffix.lower() == ".eml":
                 mail = read_eml(writing.path)
                 senders[writing.author][writing.id] = mail.sender
@@ -114,11 +117,11 @@ class FolderReader:
                     RawDocument(writing.id, writing.author, writing.id, text, None, writing.split)
                 )
         for sender in senders.values():
-            ((usual, _),) = Counter(sender.values()).most_common(1)
+            ((usual, _),) = Counter(filter(None, sender.values())).most_common(1) or [("", 0)]
             parsed.notes.extend(
                 Note("mail_from_another_address", f"{id}: {address}")
                 for id, address in sender.items()
-                if address != usual
+                if address not in ("", usual)
             )
         return parsed
 
