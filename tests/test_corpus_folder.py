@@ -148,6 +148,12 @@ def test_names_that_are_not_utf8_are_an_error(tmp_path):
         read(root)
 
 
+def test_names_may_hold_any_character_that_people_type(tmp_path):
+    name = "10.15\u202fAM \U0001f3c3\u200d\u2640\ufe0f.txt"
+    root = make(tmp_path, {f"profile/{name}": "one", "reference/b.txt": "two"})
+    assert read(root)[0][0].id == f"profile/{name}"
+
+
 def test_order_of_directories_does_not_matter(tmp_path, monkeypatch):
     root = make(tmp_path, {f"authors/a/{n}.txt": f"text {n}" for n in range(9)})
     forward = select(FolderReader(root), RULE, seed=1)

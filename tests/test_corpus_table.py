@@ -100,6 +100,14 @@ def test_blank_lines_are_no_rows_and_whole_numbers_have_no_fraction(tmp_path):
     assert [d.id for d in read(path, date=None)] == ["7-1", "7-2"]
 
 
+def test_ids_may_hold_any_character_that_people_type(tmp_path):
+    path = tmp_path / "posts.jsonl"
+    path.write_text(
+        '{"id": "Zoë\u00a0\U0001f3c3\u200d\u2640\ufe0f", "text": "a"}', encoding="utf-8"
+    )
+    assert [d.author for d in read(path, date=None)] == ["Zoë\u00a0\U0001f3c3\u200d\u2640\ufe0f"]
+
+
 def test_rows_of_one_id_are_an_error(tmp_path):
     path = tmp_path / "posts.jsonl"
     rows = [{"n": "7-3", "id": "7", "text": "yes"}, {"n": "7-3", "id": "7", "text": "no"}]

@@ -66,13 +66,11 @@ class FolderReader:
             UserError: There is no such folder, it has neither layout, a name is not UTF-8, or
                 two files of one person have one stem, which makes answers about them ambiguous.
         """
-        writings = list(self._writings())
-        for writing in writings:
-            if not writing.id.isprintable():
-                raise UserError(
-                    f"{self.path}: {writing.id!r}: not a name in UTF-8; rename the file"
-                )
-        writings.sort(key=lambda writing: writing.id.encode())
+        try:
+            writings = sorted(self._writings(), key=lambda writing: writing.id.encode())
+        except UnicodeEncodeError as error:
+            name = f"{error.object!r}"
+            raise UserError(f"{self.path}: {name}: not a name in UTF-8; rename the file") from None
         stems: dict[tuple[str, str], str] = {}
         for writing in writings:
             key = writing.author, writing.path.stem

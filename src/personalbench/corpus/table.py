@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from personalbench.params import ColumnParams
 
 TABLES = (".jsonl", ".csv", ".parquet")
 _PART_ROWS = 2000
+_UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # controls, lone surrogates
 _LONGEST_FIELD = 2**31 - 1  # the csv module's default of 131,072 is a long post's length
 _HUB_COLUMNS = {"text", "date", "gender", "age", "horoscope", "job"}
 
@@ -92,7 +94,7 @@ class TableReader:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         name = str(value).strip() if isinstance(value, str | int) else ""
-        if not name or not name.isprintable():
+        if not name or _UNWRITABLE.search(name):
             raise UserError(f"{self.path}, {position}: no id in column {column!r}: {value!r}")
         return name
 
