@@ -70,6 +70,12 @@ def test_nul_bytes_go_and_are_counted(tmp_path):
     assert notes == [("nul_bytes_removed", f"{name('7')}: 1")]
 
 
+def test_nul_bytes_inside_of_tags_hide_no_post(tmp_path):
+    data = blog("one", "two").decode().encode("utf-16-le")
+    documents, _ = read_one(tmp_path, data)
+    assert [text for _, text, _ in documents] == ["one", "two"]
+
+
 def test_what_looks_like_xml_and_is_not(tmp_path):
     data = (
         b"<Blog>\n<date>01,May,2004</date>\n<post>\nAT&T > me & you <3 <br>\n</post>\n"

@@ -4,8 +4,11 @@ import mailbox
 import os
 from email.message import EmailMessage
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from personalbench.corpus.folder import FolderReader
 from personalbench.corpus.mail import own_text, read_eml
@@ -116,6 +119,7 @@ def test_many_persons_with_and_without_a_split(tmp_path):
             "authors/bob/a.md": "four",
             "authors/bob/2004/c.txt": "five",
             "authors/.trash/x.txt": "six",
+            "authors/stray.txt": "seven",
         },
     )
     documents, notes = read(root)
@@ -126,7 +130,28 @@ def test_many_persons_with_and_without_a_split(tmp_path):
         ("authors/bob/a.md", "bob", None),
         ("authors/bob/a.txt", "bob", None),
     ]
-    assert notes == []
+    assert notes == [("skipped_file", "authors/.trash"), ("skipped_file", "authors/stray.txt")]
+
+
+def test_links_to_folders_are_not_followed_but_reported(tmp_path):
+    root = make(tmp_path / "ada", {"profile/a.txt": "one", "reference/b.txt": "two"})
+    (root / "profile" / "loop").symlink_to(root)
+    documents, notes = read(root)
+    assert len(documents) == 2 and notes == [("skipped_file", "profile/loop")]
+
+
+def test_names_that_are_not_utf8_are_an_error(tmp_path):
+    root = make(tmp_path, {"profile/a.txt": "one", "reference/b.txt": "two"})
+    with open(os.fsencode(root / "profile") + b"/caf\xe9.txt", "w", encoding="utf-8") as file:
+        file.write("three")
+    with pytest.raises(UserError, match="not a name in UTF-8"):
+        read(root)
+
+
+def test_names_may_hold_any_character_that_people_type(tmp_path):
+    name = "10.15\u202fAM \U0001f3c3\u200d\u2640\ufe0f.txt"
+    root = make(tmp_path, {f"profile/{name}": "one", "reference/b.txt": "two"})
+    assert read(root)[0][0].id == f"profile/{name}"
 
 
 def test_order_of_directories_does_not_matter(tmp_path, monkeypatch):
@@ -338,3 +363,41 @@ def test_mail_that_cannot_be_decoded_is_reported(tmp_path):
 def test_mail_without_a_known_character_set_is_utf8(tmp_path, header):
     make(tmp_path, {"a.eml": f"From: ana@example.org\n{header}\nSchöne Grüße"})
     assert read_eml(tmp_path / "a.eml").text == "Schöne Grüße"
+
+
+@pytest.mark.parametrize(
+    ("header", "text"),
+    [
+        ("Message-ID: <>\nFrom: <>\nDate: Tue, 99 Foo 20255 99:99", "Words."),
+        ("Message-ID: <[7fa9@example.org]>\nReferences: ; <\nDate:", "Words."),
+        ("\ufeffFrom: ana@example.org", "Words."),
+        ("Content-Type: text/plain; charset=\x00utf-8", None),
+        ("Content-Type: text/plain; charset*0*=\n utf-8", "Words."),
+        ("Content-Type: text/plain; chars*0*\n", None),
+        ("Content-Type: multipart/mixed", ""),
+        ("no header at all", "no header at all\n\nWords."),
+    ],
+)
+def test_broken_headers_end_no_run(tmp_path, header, text):
+    make(tmp_path, {"a.eml": f"{header}\n\nWords.\n"})
+    assert read_eml(tmp_path / "a.eml").text == text
+    assert read_eml(tmp_path / "a.eml").thread in (None, "<[7fa9@example.org]>")
+
+
+def test_a_mailbox_without_messages_is_reported(tmp_path):
+    files = {"profile/a.mbox": "no mailbox at all\n", "reference/b.txt": "x"}
+    assert read(make(tmp_path, files))[1] == [("no_message", "profile/a.mbox")]
+
+
+@given(data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_no_header_ends_a_run(data):
+    broken = bytearray(mail(ANSWER + QUOTED, Message_ID="<1@x>", References="<2@x>").as_bytes())
+    header = broken.index(b"\n\n")
+    for _ in range(3):
+        place = data.draw(st.integers(0, header))
+        broken[place : place + data.draw(st.integers(0, 5))] = data.draw(st.binary(max_size=3))
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "a.eml")
+        path.write_bytes(broken)
+        read_eml(path)

@@ -94,6 +94,20 @@ def test_parquet_and_configured_columns(tmp_path):
     ]
 
 
+def test_blank_lines_are_no_rows_and_whole_numbers_have_no_fraction(tmp_path):
+    path = tmp_path / "posts.jsonl"
+    path.write_text('{"id": 7.0, "text": "a"}\n\n{"id": 7, "text": "b"}\n \n', encoding="utf-8")
+    assert [d.id for d in read(path, date=None)] == ["7-1", "7-2"]
+
+
+def test_ids_may_hold_any_character_that_people_type(tmp_path):
+    path = tmp_path / "posts.jsonl"
+    path.write_text(
+        '{"id": "Zoë\u00a0\U0001f3c3\u200d\u2640\ufe0f", "text": "a"}', encoding="utf-8"
+    )
+    assert [d.author for d in read(path, date=None)] == ["Zoë\u00a0\U0001f3c3\u200d\u2640\ufe0f"]
+
+
 def test_rows_of_one_id_are_an_error(tmp_path):
     path = tmp_path / "posts.jsonl"
     rows = [{"n": "7-3", "id": "7", "text": "yes"}, {"n": "7-3", "id": "7", "text": "no"}]
@@ -120,7 +134,12 @@ def test_hub_copy_is_refused_with_the_reason(tmp_path):
         ("posts.jsonl", "[1]", r"line 1: not a JSON object"),
         ("posts.jsonl", '{"id": 1}', r"line 1: no column 'text' among 'id'"),
         ("posts.jsonl", '{"id": 1, "text": "a"}', r"no column 'date'.*corpus\.columns"),
-        ("posts.jsonl", '{"id": "", "text": "a", "date": ""}', r"line 1: no author"),
+        ("posts.jsonl", '{"id": "", "text": "a", "date": ""}', r"line 1: no id in column 'id': ''"),
+        ("posts.jsonl", '{"id": NaN, "text": "a", "date": ""}', r"no id in column 'id': nan"),
+        ("posts.jsonl", '{"id": null, "text": "a", "date": ""}', r"no id in column 'id': None"),
+        ("posts.jsonl", '{"id": "\\ud83d", "text": "a", "date": ""}', r"no id in column 'id'"),
+        ("posts.jsonl", '{"id": "a\\nb", "text": "a", "date": ""}', r"no id in column 'id'"),
+        ("posts.csv", "id,text,text,date\n1,a,b,\n", r"line 1: two columns have one name"),
         ("posts.jsonl", '{"id": 1, "text": 5, "date": ""}', r"holds no text"),
         ("posts.csv", "id,text,date\n1,a\n", r"line 2: not as many fields"),
         ("posts.csv", "id,text,date\n1,a,b,c\n", r"line 2: not as many fields"),

@@ -117,6 +117,7 @@ def _parse_file(file: BlogFile, parsed: Parsed) -> None:
         parsed.notes.append(Note("bytes_read_as_cp1252", f"{file.name}: {repaired}"))
     if "\x00" in text:
         parsed.notes.append(Note("nul_bytes_removed", f"{file.name}: {text.count(chr(0))}"))
+        text = text.replace("\x00", "")  # also from inside of tags
     posts, strays = _scan(text)
     if strays:
         parsed.notes.append(Note("text_outside_posts", f"{file.name}: {strays}"))

@@ -63,10 +63,14 @@ class FolderReader:
         """Give the files in the order of their ids.
 
         Raises:
-            UserError: There is no such folder, it has neither layout, or two files of one
-                person have one stem, which makes answers about them ambiguous.
+            UserError: There is no such folder, it has neither layout, a name is not UTF-8, or
+                two files of one person have one stem, which makes answers about them ambiguous.
         """
-        writings = sorted(self._writings(), key=lambda writing: writing.id.encode())
+        try:
+            writings = sorted(self._writings(), key=lambda writing: writing.id.encode())
+        except UnicodeEncodeError as error:
+            name = f"{error.object!r}"
+            raise UserError(f"{self.path}: {name}: not a name in UTF-8; rename the file") from None
         stems: dict[tuple[str, str], str] = {}
         for writing in writings:
             key = writing.author, writing.path.stem
@@ -94,10 +98,13 @@ class FolderReader:
             elif not writing.path.is_file():
                 parsed.notes.append(Note("unreadable_file", writing.id))
             elif writing.path.suffix.lower() == ".mbox":
+                number = 0
                 for number, mail in enumerate(read_mbox(writing.path), start=1):
                     id = f"{writing.id}#{number}"
                     senders[writing.author][id] = mail.sender
                     _add_mail(mail, id, writing, parsed)
+                if not number:
+                    parsed.notes.append(Note("no_message", writing.id))
             elif writing.path.suffix.lower() == ".eml":
                 mail = read_eml(writing.path)
                 senders[writing.author][writing.id] = mail.sender
@@ -108,11 +115,11 @@ class FolderReader:
                     RawDocument(writing.id, writing.author, writing.id, text, None, writing.split)
                 )
         for sender in senders.values():
-            ((usual, _),) = Counter(sender.values()).most_common(1)
+            ((usual, _),) = Counter(filter(None, sender.values())).most_common(1) or [("", 0)]
             parsed.notes.extend(
                 Note("mail_from_another_address", f"{id}: {address}")
                 for id, address in sender.items()
-                if address != usual
+                if address not in ("", usual)
             )
         return parsed
 
@@ -123,6 +130,9 @@ class FolderReader:
             for person in (self.path / "authors").iterdir():
                 if person.is_dir() and not person.name.startswith("."):
                     yield from self._of_person(person, person.name)
+                else:
+                    id = person.relative_to(self.path).as_posix()
+                    yield Writing(person, id, person.name, None, skipped=True)
         elif any((self.path / split).is_dir() for split in SPLITS):
             yield from self._of_person(self.path, self.path.resolve().name)
         else:
@@ -135,8 +145,9 @@ class FolderReader:
         sides = [split for split in SPLITS if (folder / split).is_dir()]
         if len(sides) == 1:
             raise UserError(f"{folder}: {_MISSING[sides[0]]}")
-        for directory, _, names in os.walk(folder):
-            for name in names:
+        for directory, folders, names in os.walk(folder):
+            # Links to folders are not followed: they may lead back here.
+            for name in names + [name for name in folders if Path(directory, name).is_symlink()]:
                 path = Path(directory, name)
                 inside = path.relative_to(folder).parts
                 hidden = any(part.startswith(".") for part in inside)

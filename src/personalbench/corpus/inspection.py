@@ -16,6 +16,7 @@ _NOTED = {
     "bytes_read_as_cp1252": ("file", "with bytes that are not UTF-8, read as cp1252"),
     "mail_from_another_address": ("message", "from another address than most of the author's"),
     "no_date": ("document", "without a date that can be read"),
+    "no_message": ("mailbox", "without a message"),
     "no_words": ("document", "without words, left out"),
     "nul_bytes_removed": ("text", "with NUL bytes, removed"),
     "several_dates": ("post", "with several dates, the last one taken"),
@@ -56,8 +57,9 @@ class Inspection(BaseModel):
         params, report = self.params, self.report
         found, kept = report.found, report.kept
         yield f"{self.source} (reader {params.reader})"
-        yield f"  found    {_count(found.documents, 'document')}, {found.words:,} words, " + (
-            f"{_count(found.authors, 'author')}"
+        yield (
+            f"  found    {_count(found.documents, 'document')}, {_count(found.words, 'word')}, "
+            + (f"{_count(found.authors, 'author')}")
         )
         if found.profile or found.reference:
             yield f"           split made: {found.profile:,} profile, {found.reference:,} reference"
@@ -102,7 +104,8 @@ def _reasons(
 
 
 def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+    ending = "" if number == 1 else "es" if noun.endswith("x") else "s"
+    return f"{number:,} {noun}{ending}"
 
 
 def inspect_source(source: str, params: CorpusParams, seed: int) -> Inspection:

@@ -2,10 +2,13 @@
 
 import mailbox
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from email import message_from_bytes, policy
+from email.errors import MessageError
 from email.message import EmailMessage, MIMEPart
 from email.utils import parseaddr, parsedate_to_datetime
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,6 +38,8 @@ _DEVICE = re.compile(
     r"Enviado desde |Inviato da |Verzonden vanaf )[^\n]{1,60}\s*\Z"
 )
 
+_MESSAGE_ID = re.compile(r"<[^<>\s]+>")
+
 # Bodies may hold lines that begin with "From ", which not every program escapes.
 _ENVELOPE = re.compile(rb"From \S+ .*\d\d:\d\d")
 _ESCAPED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
@@ -45,7 +50,7 @@ class Mail(NamedTuple):
 
     Attributes:
         text: What its sender wrote, normalised; None where it can't be decoded.
-        sender: The address it is from, in lower case; may be empty.
+        sender: The address it is from, in lower case; empty where there is none.
         thread: Id of the conversation: of its first message, as far as the headers tell.
         date: ISO date of sending.
     """
@@ -136,18 +141,31 @@ def _read_enveloped(message: bytes) -> Mail:
 
 
 def _read(data: bytes) -> Mail:
-    message = message_from_bytes(data, policy=policy.default)
-    references = str(message.get("References", "")).split()
-    reply = str(message.get("In-Reply-To", "")).split()
-    own = str(message.get("Message-ID", "")).split()
     try:
-        date = parsedate_to_datetime(str(message.get("Date", ""))).date().isoformat()
-    except ValueError:
+        return _parse(data.removeprefix(BOM_UTF8))
+    except (ValueError, LookupError, MessageError):  # the library's, at headers that are broken
+        return Mail(None, "", None, None)
+
+
+def _parse(data: bytes) -> Mail:
+    message = message_from_bytes(data, policy=policy.default)
+    # Unparsed: the library's parser of these fields fails on ids that are no ids.
+    fields = {
+        name.lower(): str(value).encode("ascii", "backslashreplace").decode()
+        for name, value in message.raw_items()
+    }
+    ids = [
+        _MESSAGE_ID.findall(fields.get(name, ""))
+        for name in ("references", "in-reply-to", "message-id")
+    ]
+    try:
+        date = parsedate_to_datetime(fields.get("date", "")).date().isoformat()
+    except (ValueError, OverflowError):
         date = None
     return Mail(
         text=_text(message),
-        sender=parseaddr(str(message.get("From", "")))[1].lower(),
-        thread=next(iter(references or reply or own), None),
+        sender=parseaddr(fields.get("from", ""))[1].lower(),
+        thread=next(chain.from_iterable(ids), None),
         date=date,
     )
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from personalbench.params import ColumnParams
 
 TABLES = (".jsonl", ".csv", ".parquet")
 _PART_ROWS = 2000
+_UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # controls, lone surrogates
 _LONGEST_FIELD = 2**31 - 1  # the csv module's default of 131,072 is a long post's length
 _HUB_COLUMNS = {"text", "date", "gender", "age", "horoscope", "job"}
 
@@ -72,19 +74,29 @@ class TableReader:
     def _row(self, position: str, values: dict[str, Any], numbers: dict[str, int]) -> Row:
         columns = self.columns
         self._require_columns(position, values)
-        author, text = values[columns.author], values[columns.text]
-        if author is None or str(author).strip() == "":
-            raise UserError(f"{self.path}, {position}: no author in column {columns.author!r}")
+        author = self._name(position, columns.author, values)
+        text = values[columns.text]
         if not isinstance(text, str | None):
             raise UserError(f"{self.path}, {position}: column {columns.text!r} holds no text")
-        author = str(author).strip()
         numbers[author] += 1
         return Row(
-            id=str(values[columns.document]) if columns.document else f"{author}-{numbers[author]}",
+            id=self._name(position, columns.document, values)
+            if columns.document
+            else f"{author}-{numbers[author]}",
             author=author,
             text=text or "",
             date=str(values[columns.date]) if columns.date else None,
         )
+
+    def _name(self, position: str, column: str, values: dict[str, Any]) -> str:
+        """Return the id in a column; whole numbers that a program made fractions are whole."""
+        value = values[column]
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        name = str(value).strip() if isinstance(value, str | int) else ""
+        if not name or _UNWRITABLE.search(name):
+            raise UserError(f"{self.path}, {position}: no id in column {column!r}: {value!r}")
+        return name
 
     def _require_columns(self, position: str, values: dict[str, Any]) -> None:
         columns = self.columns
@@ -120,6 +132,8 @@ class TableReader:
     def _json(self) -> Iterator[tuple[str, dict[str, Any]]]:
         with open(self.path, encoding="utf-8-sig", newline="\n") as file:
             for number, line in enumerate(file, start=1):
+                if line.isspace():
+                    continue
                 try:
                     values = json.loads(line)
                 except json.JSONDecodeError as error:
@@ -133,6 +147,9 @@ class TableReader:
         with open(self.path, encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, restkey="", strict=True)
             try:
+                names = reader.fieldnames or []
+                if len(set(names)) < len(names):
+                    raise UserError(f"{self.path}, line 1: two columns have one name")
                 for values in reader:
                     if "" in values or None in values.values():
                         raise UserError(
