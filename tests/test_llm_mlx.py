@@ -16,7 +16,7 @@ from personalbench.bundle import reference_documents
 from personalbench.errors import UserError
 from personalbench.judge.judge import judge
 from personalbench.judge.records import AuthorTraits
-from personalbench.llm.client import check_reachable, open_model
+from personalbench.llm.client import Patience, check_reachable, open_model
 from personalbench.llm.embedded import MODEL_FILES, locate
 from personalbench.llm.usage import read_usage
 from personalbench.params import (
@@ -145,7 +145,8 @@ def test_every_twin_runs_on_mlx(served: ModelParams, tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     path.write_text('{"case_id": "case_0001", "output": "I wrote it."}\n', encoding="utf-8")
     traits = AuthorTraits(author="ada", questions=None, reason="not asked", documents=())
-    with open_model(served, cache=None) as model:
+    patience = Patience(base=300.0, first_answer=300.0)  # mlx-lm is slow on a busy processor
+    with open_model(served, cache=None, patience=patience) as model:
         generator = Generator(
             ask=model.complete, context=2048, max_tokens=8, temperature=0.7, seed=1
         )
