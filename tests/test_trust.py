@@ -175,7 +175,7 @@ def test_stability_of_questions() -> None:
 def test_nothing_extracted_is_missing_with_a_reason() -> None:
     again = Again(((traits(None),), (traits(None),)), (), (), ())
     found = measured({"ceiling": line(3, True), "floor": line(1, True)}, again)
-    assert found.stability.exact.reason == "no author has two extractions of five questions"
+    assert found.stability.exact.reason == "no author has two lists"
     assert found.repeat_verdicts.kappa.reason == "no question was answered twice"
 
 

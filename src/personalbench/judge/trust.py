@@ -15,8 +15,8 @@ from personalbench.metrics.agreement import (
     SoftOverlap,
     agreement,
     jaccard,
-    pairs_between,
-    pairs_within,
+    overlap_between,
+    overlap_within,
 )
 from personalbench.metrics.comparison import compare
 from personalbench.metrics.estimate import Estimate, missing
@@ -273,25 +273,12 @@ def _stability(
     for record in records:
         if record.questions is not None:
             lists[record.author].append(record.questions)
-    within, between = pairs_within(lists), pairs_between(lists)
-
-    def mean(
-        pairs: Mapping[str, Sequence[tuple[Labels, Labels]]],
-        overlap: Callable[[Labels, Labels], float],
-        nothing: str,
-    ) -> Estimate:
-        values = {author: [overlap(*pair) for pair in both] for author, both in pairs.items()}
-        if not any(values.values()):
-            return missing(nothing)
-        return with_width(bootstrap_mean(values, replicates, seed))
-
-    once = "no author has two extractions of five questions"
     labels = [label for record in records for label in record.questions or ()]
     soft = SoftOverlap(labels) if labels else jaccard
     return Stability(
-        exact=mean(within, jaccard, once),
-        soft=mean(within, soft, once),
-        soft_others=mean(between, soft, "fewer than two authors have questions"),
+        exact=overlap_within(lists, jaccard, replicates, seed),
+        soft=overlap_within(lists, soft, replicates, seed),
+        soft_others=overlap_between(lists, soft, replicates, seed),
         failed=sum(record.questions is None for record in records),
         asked=len(records),
     )
