@@ -12,6 +12,7 @@ import click
 
 from personalbench import __version__
 from personalbench.errors import UserError
+from personalbench.person.commands import COMMANDS
 
 
 class _Cli(click.Group):
@@ -32,6 +33,10 @@ class _Cli(click.Group):
 @click.version_option(__version__)
 def main() -> None:
     """Measure whether an AI twin really writes like a given person."""
+
+
+for command in COMMANDS:
+    main.add_command(command)
 
 
 STAGES = (
@@ -239,10 +244,7 @@ def models_check(name: str, as_json: bool) -> None:
     if as_json:
         click.echo(result.model_dump_json(indent=2))
     else:
-        for key, value in result.model_dump(exclude={"problems"}).items():
-            click.echo(f"{key}: {'-' if value is None else value}")
-        for problem in result.problems:
-            click.echo(f"problem: {problem}")
+        click.echo(result.text())
     if result.problems:
         raise SystemExit(1)
 
