@@ -1,6 +1,6 @@
 """Likeness by number of documents, and means over pairs of authors."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -37,6 +37,28 @@ def test_a_mean_over_pairs_by_hand() -> None:
     # Author a alone leaves the pair within a: 1; b alone 3; both 4.
     assert (estimate.ci_low, estimate.ci_high) == (1, 4)
     assert estimate.note is not None and "2 authors" in estimate.note
+
+
+def test_a_pair_counts_as_often_as_both_its_authors_are_drawn() -> None:
+    names = "abcd"
+    within = {"a": 0.0, "b": 1.0, "c": 4.0, "d": 9.0}
+    between = {("a", "b"): 2.0, ("a", "c"): 7.0, ("b", "d"): 3.0, ("c", "d"): 8.0}
+    means = []
+    for drawn in product(names, repeat=4):
+        times = {name: drawn.count(name) for name in names}
+        pairs = [(times[name], value) for name, value in within.items()]
+        pairs += [(times[i] * times[j], value) for (i, j), value in between.items()]
+        means.append(sum(n * value for n, value in pairs) / sum(n for n, _ in pairs))
+    estimate = dyad_mean(
+        [*within.values(), *between.values()],
+        [*within, *(first for first, _ in between)],
+        [*within, *(second for _, second in between)],
+        40_000,
+        seed=1,
+    )
+    assert (estimate.ci_low, estimate.ci_high) == pytest.approx(
+        np.percentile(means, [2.5, 97.5]), abs=0.1
+    )
 
 
 def test_pairs_that_can_not_be_resampled_say_why() -> None:
