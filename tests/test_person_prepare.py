@@ -190,7 +190,7 @@ def _no_reference(mine: Path) -> None:
         (_utf_16, "profile/p03.txt: not UTF-8 at byte 0, line 1"),
         (_utf_16_without_mark, "p03.txt: not UTF-8 at byte 1, line 1 but binary or UTF-16"),
         (_latin, "profile/p03.txt: not UTF-8 at byte 11, line 2"),
-        (_twice, "exact_across_splits"),
+        (_twice, 'mine: "No text is on both sides'),
         (_no_reference, "profile/ and reference/"),
     ],
 )

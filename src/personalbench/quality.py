@@ -109,7 +109,7 @@ class QualityReport(_Record):
         """Return in a line each what does not hold and stops nothing."""
         return self._violations("warning")
 
-    def require_passed(self, where: Path | str) -> None:
+    def require_passed(self, where: Path) -> None:
         """Stop at violations.
 
         Args:
