@@ -19,7 +19,6 @@ QUALITY_PAGE = REPORTS / "quality.html"
 BUNDLE_QUALITY = REPORTS / "bundle-quality.json"
 BUNDLE_QUALITY_PAGE = REPORTS / "bundle-quality.html"
 METRICS = REPORTS / "metrics.json"
-TRACKED = REPORTS / "track.json"
 
 
 def anchor() -> Path:

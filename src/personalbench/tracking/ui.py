@@ -1,0 +1,54 @@
+"""MLflow's own UI on the right store."""
+
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.error import URLError
+
+from personalbench.errors import UserError
+from personalbench.tracking.store import is_server, store_uri
+
+_START_SECONDS = 60
+
+
+@contextmanager
+def serving(port: int) -> Iterator[str]:
+    """Serve the UI while the context lasts, and give its address.
+
+    A store that is a server has a UI already: nothing is started.
+
+    Raises:
+        UserError: It does not start, for example because the port is taken.
+    """
+    if is_server(store_uri()):
+        yield store_uri()
+        return
+    address = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", store_uri()]
+    process = subprocess.Popen(
+        [*command, "--host", "127.0.0.1", "--port", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        _wait(process, address)
+        yield address
+        process.wait()
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait(process: "subprocess.Popen[bytes]", address: str) -> None:
+    for _ in range(_START_SECONDS * 2):
+        if process.poll() is not None:
+            break
+        try:
+            urllib.request.urlopen(f"{address}/health", timeout=5).close()
+            return
+        except (URLError, ConnectionError):
+            time.sleep(0.5)
+    raise UserError(f"MLflow's UI does not start at {address}; is the port taken? try --port")
