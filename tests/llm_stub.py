@@ -14,9 +14,9 @@ from personalbench.llm.client import Patience
 from personalbench.params import ModelParams
 
 IMPATIENT = Patience(
-    connect=1.0,
-    first_answer=1.0,
-    base=1.0,
+    connect=3.0,
+    first_answer=3.0,
+    base=3.0,
     slowest=1e6,
     backoff=0.01,
     longest_wait=0.5,

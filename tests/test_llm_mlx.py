@@ -110,6 +110,6 @@ def test_a_generator_and_a_judge_run_on_mlx(served: ModelParams) -> None:
     assert {reply.status for reply in replies} <= {"ok", "truncated"}
     assert all(reply.text and reply.prompt_tokens for reply in replies)
     assert answers[0].status in ("ok", "invalid", "truncated")
-    usage = summarise(served, replies)
-    assert usage.seeds_sent is False
+    usage = summarise("personalize", None, served, replies, [])
+    assert usage.seeds == "not sent"
     assert usage.uncounted == 0

@@ -244,6 +244,7 @@ def models_check(name: str, as_json: bool) -> None:
     from personalbench.params import load_params
 
     result = check_model(find_model(load_params().models, name))
+    result.keep()
     if as_json:
         click.echo(result.model_dump_json(indent=2))
     else:
@@ -253,6 +254,24 @@ def models_check(name: str, as_json: bool) -> None:
             click.echo(f"problem: {problem}")
     if result.problems:
         raise SystemExit(1)
+
+
+@models.command("usage")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
+def models_usage(as_json: bool) -> None:
+    """Say what each stage's calls took in the last run: failures, tokens, time, cost."""
+    import json
+
+    from personalbench import paths
+    from personalbench.llm.usage import read_usage
+    from personalbench.params import REFERENCE_LINES, load_params
+
+    used = read_usage(paths.USAGE, {*load_params().twins, *REFERENCE_LINES})
+    if as_json:
+        click.echo(json.dumps([each.model_dump() for each in used], indent=2))
+        return
+    for each in used:
+        click.echo(each.text())
 
 
 @main.group()

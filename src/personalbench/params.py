@@ -8,6 +8,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    PrivateAttr,
     ValidationError,
     field_validator,
     model_validator,
@@ -134,6 +135,8 @@ class ModelParams(Section):
         send_seed: False where a seed costs batching (mlx-lm) or is refused.
         structured: True where the server honours a JSON schema.
         max_context: Longest prompt and answer together, in tokens.
+        temperature: Of the texts that it writes, where ``personalize`` has null.
+        max_tokens: Of the texts that it writes, where ``personalize`` has null.
         concurrency: Calls in flight per endpoint.
         price: None where calls cost nothing.
     """
@@ -150,8 +153,16 @@ class ModelParams(Section):
     send_seed: bool = True
     structured: bool = True
     max_context: Count = 4096
+    temperature: Temperature = 0.7
+    max_tokens: Count = 256
     concurrency: Count = 8
     price: Price | None = None
+    _name: str | None = PrivateAttr(default=None)
+
+    @property
+    def name(self) -> str:
+        """Its name in the registry; the id of an entry that stands in none."""
+        return self._name or self.id
 
     @field_validator("revision")
     @classmethod
@@ -278,14 +289,23 @@ TwinParams = Annotated[
 
 
 class PersonalizeParams(Section):
-    """The generator and its settings; every further key is a twin's name."""
+    """The generator and its settings; every further key is a twin's name.
+
+    Attributes:
+        generator: The model that writes, for twins that name none.
+        temperature: None takes the model's.
+        max_tokens: None takes the model's.
+        max_failure_rate: The stage stops where a larger share of a twin's cases has no
+            answer.
+    """
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, TwinParams]
 
     generator: str
-    temperature: Temperature = 0.7
-    max_tokens: Count = 256
+    temperature: Temperature | None = None
+    max_tokens: Count | None = None
+    max_failure_rate: Share = 0.05
 
     def twin(self, name: str) -> TwinParams:
         """The section of one twin."""
@@ -293,10 +313,16 @@ class PersonalizeParams(Section):
 
 
 class JudgeParams(Section):
-    """The judge: a model of another family than the generator's."""
+    """The judge: a model of another family than the generator's.
+
+    Attributes:
+        max_failure_rate: A stage stops where a larger share of the judge's answers is
+            missing or unusable.
+    """
 
     model: str
     temperature: Temperature = 0.0
+    max_failure_rate: Share = 0.05
     trait_posts: Count = 10
 
 
@@ -386,6 +412,8 @@ class Params(Section):
                     "{key}: {name} is not in the registry; there are: {models}",
                     {"key": key, "name": name, "models": ", ".join(sorted(self.models))},
                 )
+        for name, spec in self.models.items():
+            spec._name = name
         return self
 
     def method_of(self, twin: str) -> str:

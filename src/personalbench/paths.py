@@ -12,6 +12,7 @@ TRAITS = Path("data/traits.jsonl")
 JUDGEMENTS = Path("data/judgements")
 TRUST = Path("data/trust.json")
 SCORES = Path("data/scores")
+USAGE = Path("data/usage")
 ENCODER = Path("models/encoder")
 REPORTS = Path("reports")
 QUALITY = REPORTS / "quality.json"

@@ -118,7 +118,14 @@ class _Dead(Exception):
 
 
 class Model:
-    """A language model that answers lists of requests; made by :func:`open_model`."""
+    """A language model that answers lists of requests; made by :func:`open_model`.
+
+    Attributes:
+        spec: The registry's entry.
+        cache: Where answers are kept, if anywhere.
+        patience: Bounds of waiting and trying.
+        replies: Every reply it gave; equal requests of one list share theirs.
+    """
 
     def __init__(
         self, spec: ModelParams, cache: ResponseCache | None, patience: Patience, stack: ExitStack
@@ -126,6 +133,7 @@ class Model:
         self.spec = spec
         self.cache = cache
         self.patience = patience
+        self.replies: list[Reply] = []
         self._stack = stack
         self.addresses: list[Address] | None = None
 
@@ -133,8 +141,9 @@ class Model:
         """Answer every request, from the cache where it can be.
 
         The server is contacted, or started, only if some answer is not kept yet.
-        Every answer is kept the moment it comes; refused, truncated, empty and failed
-        ones are not, and are asked for again in the next run.
+        Every answer is kept the moment it comes, also one that was cut at the token
+        limit. Refused, empty and failed ones are not, and are asked for again in the next
+        run.
 
         Args:
             requests: The calls. Equal ones are made once.
@@ -162,6 +171,7 @@ class Model:
                 addresses = self._open()
                 run = _Run(self, missing, replies, progress.update)
                 asyncio.run(run.work(addresses))
+        self.replies += [replies[key] for key in dict.fromkeys(keys)]
         return [replies[key] for key in keys]
 
     def _open(self) -> list[Address]:
@@ -252,7 +262,7 @@ def _addresses(spec: ModelParams) -> list[Address]:
     if spec.api_key_env is not None:
         key = os.environ.get(spec.api_key_env, "")
         if not key:
-            raise UserError(f"models: {spec.id}: set the API key in ${spec.api_key_env}")
+            raise UserError(f"models: {spec.name}: set the API key in ${spec.api_key_env}")
     return [Address(base_url=endpoint.rstrip("/"), api_key=key) for endpoint in spec.endpoints]
 
 
@@ -274,7 +284,7 @@ async def _probe_all(spec: ModelParams, addresses: list[Address], patience: Pati
                 await _probe(client, spec, patience)
             except _Dead as fault:
                 raise UserError(
-                    f"models: {spec.id} at {address.base_url}: {fault}; "
+                    f"models: {spec.name} at {address.base_url}: {fault}; "
                     "start the server, or correct the entry in params.yaml"
                 ) from None
 
@@ -352,7 +362,7 @@ class _Run:
                 embedded = self._model.spec.kind == "embedded"
                 mend = "run again" if embedded else "mend the server and run again"
                 raise UserError(
-                    f"models: {self._model.spec.id} at {why}; {self._kept} new answers are kept "
+                    f"models: {self._model.spec.name} at {why}; {self._kept} new answers are kept "
                     f"and {len(self._queue)} are missing: {mend}"
                 )
             await _together([self._serve(address) for address in alive])
@@ -395,7 +405,7 @@ class _Run:
             if reply.status != "empty":
                 break
             seed = derive(request.seed, "empty", attempt)
-        if reply.status == "ok" and self._model.cache is not None:
+        if reply.status in ("ok", "truncated") and self._model.cache is not None:
             spec = self._model.spec
             self._model.cache.keep(
                 key, model=spec.id, revision=spec.revision, request=body, response=response
@@ -465,6 +475,7 @@ async def _once(
         reasoning=_encodable(choice.message.reasoning_content or choice.message.reasoning),
         refusal=_encodable(choice.message.refusal),
         finish_reason=choice.finish_reason,
+        answered=round(time.time(), 3),
         prompt_tokens=usage.prompt_tokens,
         reused_tokens=(usage.prompt_tokens_details or _Reused()).cached_tokens,
         completion_tokens=usage.completion_tokens,
