@@ -1,7 +1,7 @@
 """Pairs of real text and what is computed from them."""
 
 from collections import Counter
-from math import comb
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -14,12 +14,23 @@ from personalbench.metrics.validation import (
     equal_error_rate,
     even_shares,
     pair_scores,
+    same_author_pairs,
     verify,
 )
 
-corpora = st.lists(st.integers(1, 9), min_size=1, max_size=6).map(
-    lambda counts: [f"a{i}" for i, count in enumerate(counts) for _ in range(count)]
-)
+# For every author, how many documents each of the sources has.
+corpora = st.lists(st.lists(st.integers(1, 4), min_size=1, max_size=4), min_size=1, max_size=5)
+
+
+def flat(counts: list[list[int]]) -> tuple[list[str], list[str]]:
+    """The author and the source of every document."""
+    pairs = [
+        (f"a{author}", f"a{author}/{source}")
+        for author, own in enumerate(counts)
+        for source, count in enumerate(own)
+        for _ in range(count)
+    ]
+    return [author for author, _ in pairs], [source for _, source in pairs]
 
 
 def groups(pairs: Pairs) -> list[frozenset[frozenset[int]]]:
@@ -27,12 +38,31 @@ def groups(pairs: Pairs) -> list[frozenset[frozenset[int]]]:
     return [frozenset((frozenset(left), frozenset(right))) for left, right in rows]
 
 
+def every_pair(
+    authors: list[str], sources: list[str], size: int
+) -> tuple[set[frozenset[frozenset[int]]], set[frozenset[frozenset[int]]]]:
+    """All allowed same-author and cross-author pairs, by trying every two groups."""
+    whole = [
+        frozenset(chosen)
+        for author in set(authors)
+        for chosen in combinations([i for i, a in enumerate(authors) if a == author], size)
+    ]
+    same, cross = set(), set()
+    for left, right in combinations(whole, 2):
+        if authors[min(left)] != authors[min(right)]:
+            cross.add(frozenset((left, right)))
+        elif not {sources[i] for i in left} & {sources[i] for i in right}:
+            same.add(frozenset((left, right)))
+    return same, cross
+
+
 @settings(max_examples=60, deadline=None)
 @given(corpora, st.integers(1, 3), st.integers(1, 40))
-def test_pairs_are_different_disjoint_and_by_who_they_say(
-    authors: list[str], size: int, wanted: int
+def test_pairs_are_different_disjoint_of_other_sources_and_all_where_there_are_few(
+    counts: list[list[int]], size: int, wanted: int
 ) -> None:
-    pairs = draw_pairs(authors, size, wanted, seed=7)
+    authors, sources = flat(counts)
+    pairs = draw_pairs(authors, sources, size, wanted, seed=7)
     names = sorted(set(authors))
     for left, right, a, b in zip(
         pairs.left, pairs.right, pairs.left_author, pairs.right_author, strict=True
@@ -40,20 +70,43 @@ def test_pairs_are_different_disjoint_and_by_who_they_say(
         assert len({*left, *right}) == 2 * size
         assert {authors[i] for i in left} == {names[a]}
         assert {authors[i] for i in right} == {names[b]}
-    assert len(set(groups(pairs))) == len(groups(pairs))
-    counts = Counter(authors).values()
-    same = sum(comb(n, size) * comb(max(n - size, 0), size) // 2 for n in counts)
-    cross = (sum(comb(n, size) for n in counts) ** 2 - sum(comb(n, size) ** 2 for n in counts)) // 2
-    assert pairs.same.sum() == min(wanted, same)
-    assert (~pairs.same).sum() == min(wanted, cross)
+        assert not {sources[i] for i in left} & {sources[i] for i in right}
+    found = groups(pairs)
+    assert len(set(found)) == len(found)
+    same, cross = every_pair(authors, sources, size)
+    assert pairs.same.sum() == min(wanted, len(same))
+    assert (~pairs.same).sum() == min(wanted, len(cross))
+    assert set(found) <= same | cross
 
 
 def test_pairs_depend_on_seed_alone_and_spread_over_authors() -> None:
     authors = [f"a{i % 10}" for i in range(200)]
-    first, again, other = (draw_pairs(authors, 5, 100, seed) for seed in (1, 1, 2))
+    sources = [str(i) for i in range(200)]
+    first, again, other = (draw_pairs(authors, sources, 5, 100, seed) for seed in (1, 1, 2))
     assert groups(first) == groups(again) != groups(other)
     assert Counter(first.left_author[first.same].tolist()) == dict.fromkeys(range(10), 10)
     assert Counter(first.left_author[~first.same].tolist()) == dict.fromkeys(range(10), 10)
+
+
+def test_number_of_pairs_without_a_common_source_by_hand() -> None:
+    # Documents a, b of one source and c of another: a-c and b-c.
+    assert same_author_pairs([2, 1], 1) == 2
+    # Two of {a, b} against two of {c, d}; with one source each, three ways to pair up.
+    assert same_author_pairs([2, 2], 2) == 1
+    assert same_author_pairs([1, 1, 1, 1], 2) == 3
+    assert same_author_pairs([9], 1) == 0
+
+
+def test_too_few_pairs_are_said() -> None:
+    authors, sources = flat([[1, 1], [1, 1], [1, 1]])
+    pairs = draw_pairs(authors, sources, 1, 10, seed=1)
+    result = verify(pairs, np.arange(len(pairs.left), dtype=float), seed=1)
+    assert result.shortage == "3 same-author pairs of 10 at 1 against 1"
+    authors, sources = flat([[3], [3], [3]])
+    one_source = draw_pairs(authors, sources, 1, 10, seed=1)
+    result = verify(one_source, np.zeros(10), seed=1)
+    assert result.reason == "no same-author pairs of different sources with 1 documents a group"
+    assert result.auc is None
 
 
 def test_shares_are_even_up_to_the_limits() -> None:
@@ -106,7 +159,7 @@ def test_perfect_separation_has_an_interval_of_one_to_one() -> None:
 def test_what_cannot_be_estimated_is_none_with_a_reason() -> None:
     one = verify(made_pairs([0, 0], [0, 0]), np.array([0.1, 0.2]), seed=1)
     assert one.auc is None and one.eer is None and one.floor is None
-    assert one.reason == "no cross-author pairs of 1 documents a group"
+    assert one.reason == "no cross-author pairs with 1 documents a group"
     two = verify(made_pairs([0, 0], [0, 1]), np.array([0.3, 0.2]), seed=1)
     assert two.auc == 1 and two.auc_low is None
     assert two.reason == "an interval needs at least 3 authors, not 2"

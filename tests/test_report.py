@@ -166,6 +166,8 @@ def test_the_page_has_every_section_and_no_unfilled_variable() -> None:
     validation = Validation(
         documents=40,
         authors=4,
+        truncated=1,
+        unreliable=2,
         results=tuple(
             EncoderResult(encoder=name, revision="r", verification=verification(size, auc))
             for name in ("luar-mini", "char-ngram-tfidf")
@@ -253,6 +255,8 @@ def test_an_encoder_no_better_than_counting_is_named() -> None:
         return Validation(
             documents=40,
             authors=4,
+            truncated=1,
+            unreliable=2,
             results=tuple(
                 EncoderResult(encoder=name, revision="r", verification=verification(5, auc))
                 for name, auc in (("luar-mini", own), ("word-tfidf", 0.8))

@@ -12,6 +12,7 @@ import click
 
 from personalbench import __version__
 from personalbench.errors import UserError
+from personalbench.person.commands import COMMANDS
 
 
 class _Cli(click.Group):
@@ -32,6 +33,10 @@ class _Cli(click.Group):
 @click.version_option(__version__)
 def main() -> None:
     """Measure whether an AI twin really writes like a given person."""
+
+
+for command in COMMANDS:
+    main.add_command(command)
 
 
 STAGES = (
@@ -166,6 +171,34 @@ def train_encoder(
     if (decay is None) != (output is None):
         raise click.UsageError("--decay and --output belong together")
     click.echo(run(documents, validation, work, Recipe(seed=seed), steps, decay, output))
+
+
+@main.command()
+@click.argument("documents", type=click.Path(path_type=Path))
+@click.option("--authors", type=click.IntRange(2), help="How many to draw; all by default.")
+@click.option("--documents-per-author", type=click.IntRange(2), help="Half from each split.")
+@click.option("--output", type=click.Path(path_type=Path), help="The full record, as JSON.")
+def validate(
+    documents: Path, authors: int | None, documents_per_author: int | None, output: Path | None
+) -> None:
+    """Try the prepared encoder and plain ones on pairs of real text from DOCUMENTS.
+
+    What is not given is as in params.yaml.
+    """
+    from personalbench.corpus.document import Document
+    from personalbench.params import load_params
+    from personalbench.report.table import markdown
+    from personalbench.report.validation import details, notes
+    from personalbench.stages.validate import sample, try_encoders
+    from personalbench.storage import read_records, write_json
+
+    params = load_params()
+    count = documents_per_author or params.validate_.documents_per_author
+    chosen = sample(read_records(documents, Document), count, params.seed, authors)
+    record = try_encoders(chosen, params.weights, params.validate_.pairs, params.seed)
+    if output is not None:
+        write_json(output, record.model_dump(mode="json"))
+    click.echo("\n".join([markdown(details(record)), *notes(record), record.summary]))
 
 
 @main.command()

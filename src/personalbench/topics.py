@@ -65,6 +65,14 @@ def make_cases(
     ]
 
 
+def template_hashes() -> dict[str, str]:
+    """SHA-256 of the wordings that topics are asked with and that prompts have."""
+    return {
+        name: load_template(_TEMPLATES / f"{name}.txt", variables).sha256
+        for name, variables in (("topic", {"document"}), ("prompt", {"genre", "topic"}))
+    }
+
+
 def _topics(
     documents: Sequence[Document],
     params: BundleParams,

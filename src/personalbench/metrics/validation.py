@@ -45,15 +45,19 @@ class Pairs:
         return np.equal(self.left_author, self.right_author)
 
 
-def draw_pairs(authors: Sequence[str], size: int, wanted: int, seed: int) -> Pairs:
+def draw_pairs(
+    authors: Sequence[str], sources: Sequence[str], size: int, wanted: int, seed: int
+) -> Pairs:
     """Draw same-author and cross-author pairs, spread evenly over the authors.
 
-    No pair is drawn twice, whichever of its groups comes first, and the two groups of a
-    pair share no document. Where the corpus has fewer different pairs than are wanted,
-    all of them are drawn. Every author's draws come from a seed of their own.
+    No pair is drawn twice, whichever of its groups comes first. The two groups of a
+    same-author pair share no document and no source, so that one speech or thread is
+    not recognised by its subject. Where the corpus has fewer different pairs than are
+    wanted, all of them are drawn. Every author's draws come from a seed of their own.
 
     Args:
         authors: The author of every document, shape (N,).
+        sources: What every document was cut from, shape (N,).
         size: Documents a group.
         wanted: Pairs of either kind.
         seed: The run's seed.
@@ -63,9 +67,10 @@ def draw_pairs(authors: Sequence[str], size: int, wanted: int, seed: int) -> Pai
         numbers[author].append(number)
     names = sorted(numbers)
     documents = [np.array(numbers[name]) for name in names]
+    origins = [np.unique([sources[i] for i in own], return_inverse=True)[1] for own in documents]
     streams = [np.random.default_rng(derive(seed, "pairs", size, name)) for name in names]
     rows = [
-        *_same_author(documents, streams, size, wanted),
+        *_same_author(documents, origins, streams, size, wanted),
         *_cross_author(documents, streams, size, wanted),
     ]
     shape = (len(rows), size)
@@ -87,21 +92,47 @@ def _key(left: NDArray[np.int64], right: NDArray[np.int64]) -> tuple[tuple[int, 
 
 def _same_author(
     documents: list[NDArray[np.int64]],
+    origins: list[NDArray[np.int64]],
     streams: list[np.random.Generator],
     size: int,
     wanted: int,
 ) -> list[_Row]:
-    possible = [comb(len(own), 2 * size) * comb(2 * size, size) // 2 for own in documents]
+    possible = [same_author_pairs(np.bincount(own), size) for own in origins]
     rows: list[_Row] = []
     for author, quota in enumerate(even_shares(possible, wanted)):
+        own, origin, stream = documents[author], origins[author], streams[author]
         seen: set[tuple[tuple[int, ...], ...]] = set()
         while len(seen) < quota:
-            chosen = streams[author].choice(documents[author], 2 * size, replace=False)
-            left, right = chosen[:size], chosen[size:]
+            # A coin for every source says to which of the two groups it may give.
+            side = stream.integers(2, size=origin.max() + 1)[origin]
+            if not size <= side.sum() <= len(own) - size:
+                continue
+            left, right = (stream.choice(own[side == i], size, replace=False) for i in (0, 1))
             if _key(left, right) not in seen:
                 seen.add(_key(left, right))
                 rows.append((left, right, author, author))
     return rows
+
+
+def same_author_pairs(documents: Sequence[int] | NDArray[np.int64], size: int) -> int:
+    """How many pairs of groups without a common source an author's documents allow.
+
+    A source of n documents gives to the one group, to the other or to neither, so it is
+    half the coefficient of ``x^size y^size`` in the product of ``(1+x)^n + (1+y)^n - 1``.
+
+    Args:
+        documents: Number of documents of each source.
+        size: Documents a group.
+    """
+    ways = np.zeros((size + 1, size + 1), dtype=object)
+    ways[0, 0] = 1
+    for count in map(int, documents):
+        more = ways.copy()
+        for taken in range(1, min(count, size) + 1):
+            more[taken:] += comb(count, taken) * ways[:-taken]
+            more[:, taken:] += comb(count, taken) * ways[:, :-taken]
+        ways = more
+    return int(ways[size, size]) // 2
 
 
 def _cross_author(
@@ -193,6 +224,15 @@ class Verification:
     eer: float | None
     reason: str | None
 
+    @property
+    def shortage(self) -> str | None:
+        """What the corpus has too little of, or None."""
+        found = {"same-author": self.same_pairs, "cross-author": self.cross_pairs}
+        short = [f"{count} {kind}" for kind, count in found.items() if count < self.wanted]
+        if not short:
+            return None
+        return f"{' and '.join(short)} pairs of {self.wanted} at {self.size} against {self.size}"
+
 
 def verify(
     pairs: Pairs, scores: NDArray[np.float64], seed: int, replicates: int = 2000
@@ -209,10 +249,8 @@ def verify(
     low, high = author_interval(pairs, scores, seed, replicates) if interval else (None, None)
     reason = None
     if not both:
-        reason = (
-            f"no {'cross' if same.any() else 'same'}-author pairs of {pairs.left.shape[1]} "
-            "documents a group"
-        )
+        kind = "cross-author pairs" if same.any() else "same-author pairs of different sources"
+        reason = f"no {kind} with {pairs.left.shape[1]} documents a group"
     elif not interval:
         reason = f"an interval needs at least {_FEWEST_AUTHORS} authors, not {len(authors)}"
     return Verification(

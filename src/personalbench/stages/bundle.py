@@ -16,7 +16,7 @@ from personalbench.seeds import draw
 from personalbench.stages.calls import write_usage
 from personalbench.stages.check import write_report
 from personalbench.storage import empty_folder, read_records
-from personalbench.topics import make_cases
+from personalbench.topics import make_cases, template_hashes
 
 
 def run(params: Params) -> str:
@@ -28,18 +28,17 @@ def run(params: Params) -> str:
     documents = read_records(paths.DOCUMENTS, Document)
     spec = params.models[params.bundle.prompt_model]
     authors = choose_authors(documents, params.bundle, params.seed)
-    drafts = [_draft(author, documents, params) for author in authors]
+    drafts = [draft(author, documents, params) for author in authors]
     with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as prompter:
         cases = make_cases(
-            [draft.references for draft in drafts], params.bundle, params.seed, prompter.complete
+            [one.references for one in drafts], params.bundle, params.seed, prompter.complete
         )
     # Where a topic is missing, make_cases has stopped: there is no case without one.
     note = write_usage("bundle", None, prompter, [None for each in cases for _ in each])
     bundles = [
-        replace(draft, cases=author_cases)
-        for draft, author_cases in zip(drafts, cases, strict=True)
+        replace(one, cases=author_cases) for one, author_cases in zip(drafts, cases, strict=True)
     ]
-    report = check_bundles([_facts(bundle) for bundle in bundles], params.check)
+    report = check_bundles([facts(bundle) for bundle in bundles], params.check)
     write_report(report, paths.BUNDLE_QUALITY, paths.BUNDLE_QUALITY_PAGE)
     report.require_passed()
     empty_folder(paths.BUNDLES)
@@ -83,7 +82,7 @@ def choose_authors(documents: Sequence[Document], params: BundleParams, seed: in
     return sorted(draw(enough, params.authors, seed, "authors"))
 
 
-def _draft(author: str, documents: Sequence[Document], params: Params) -> Bundle:
+def draft(author: str, documents: Sequence[Document], params: Params) -> Bundle:
     """A bundle without its cases."""
     seed = params.seed
     own = {document.id: document for document in documents if document.author == author}
@@ -109,6 +108,7 @@ def _draft(author: str, documents: Sequence[Document], params: Params) -> Bundle
                 draw(profile, params.bundle.group_size, seed, author, "selected_profile")
             ),
             prompt_model=ModelIdentity(id=model.id, revision=model.revision),
+            templates=template_hashes(),
         ),
         profile=tuple(profile[name] for name in sorted(profile)),
         references=tuple(own[name] for name in chosen),
@@ -117,7 +117,8 @@ def _draft(author: str, documents: Sequence[Document], params: Params) -> Bundle
     )
 
 
-def _facts(bundle: Bundle) -> BundleFacts:
+def facts(bundle: Bundle) -> BundleFacts:
+    """What the data-quality checks look at."""
     return BundleFacts(
         author=bundle.author,
         profile=[document.id for document in bundle.profile],
