@@ -1,6 +1,7 @@
 """Where a run's numbers come from: versions, hashes and names, as tags."""
 
 import os
+import platform
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,6 +31,7 @@ def provenance() -> dict[str, str]:
         **({"dvc_lock_hash": lock} if lock else {}),
         **experiment,
         "personalbench_version": personalbench.__version__,
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs",
         **template_hashes(),
     }
 

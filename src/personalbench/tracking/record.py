@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from personalbench.llm.usage import Usage
 from personalbench.metrics.catalogue import catalogue
 from personalbench.metrics.estimate import Estimate
 from personalbench.report.results import Results
@@ -100,6 +101,24 @@ def metric_points(results: Results, twin: str) -> tuple[MetricPoint, ...]:
             for author, value in column.items()
         ]
     return tuple(points)
+
+
+def usage_points(usages: Iterable[Usage]) -> tuple[MetricPoint, ...]:
+    """What the calls for a twin took, by stage: ``usage/personalize/prompt_tokens``, ..."""
+    totals: dict[str, float] = {}
+    for usage in usages:
+        counted = {
+            "calls": usage.replies,
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "busy_seconds": usage.busy_seconds,
+            "cost_usd": usage.cost,
+        }
+        for name, value in counted.items():
+            if value is not None:
+                key = f"usage/{usage.stage}/{name}"
+                totals[key] = totals.get(key, 0) + value
+    return tuple(MetricPoint(key=key, value=value) for key, value in totals.items())
 
 
 def author_table(results: Results, twin: str) -> dict[str, Any]:

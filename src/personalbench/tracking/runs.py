@@ -6,6 +6,7 @@ from pathlib import Path
 from personalbench import paths
 from personalbench.bundle import Bundle, bundles_hash, load_bundles
 from personalbench.corpus.select import CorpusReport
+from personalbench.llm.usage import read_usage
 from personalbench.params import Params
 from personalbench.quality import QualityReport
 from personalbench.report.results import Results, load_results
@@ -21,6 +22,7 @@ from personalbench.tracking.record import (
     describe_run,
     metric_points,
     status_tags,
+    usage_points,
 )
 
 LONGEST_PARAM = 500
@@ -67,7 +69,7 @@ def run_record(params: Params, results: Results, bundles: Sequence[Bundle], twin
             **provenance(),
         },
         links=experiment_links(),
-        metrics=metric_points(results, twin),
+        metrics=metric_points(results, twin) + usage_points(read_usage(paths.USAGE, [twin])),
         datasets=(
             DatasetRecord(
                 name=f"corpus {params.corpus.reader}",

@@ -6,12 +6,11 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from urllib.error import URLError
 
 from personalbench.errors import UserError
 from personalbench.tracking.store import is_server, store_uri
 
-_START_SECONDS = 60
+_START_SECONDS = 180
 
 
 @contextmanager
@@ -43,12 +42,15 @@ def serving(port: int) -> Iterator[str]:
 
 
 def _wait(process: "subprocess.Popen[bytes]", address: str) -> None:
-    for _ in range(_START_SECONDS * 2):
+    end = time.monotonic() + _START_SECONDS
+    while time.monotonic() < end:
         if process.poll() is not None:
-            break
+            raise UserError(
+                f"MLflow's UI did not start at {address}: is the port taken? try --port"
+            )
         try:
             urllib.request.urlopen(f"{address}/health", timeout=5).close()
             return
-        except (URLError, ConnectionError):
+        except OSError:  # not yet
             time.sleep(0.5)
-    raise UserError(f"MLflow's UI does not start at {address}; is the port taken? try --port")
+    raise UserError(f"MLflow's UI did not answer at {address} within {_START_SECONDS} s; try again")
