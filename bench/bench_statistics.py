@@ -107,9 +107,13 @@ def all_statistics(run: Run, replicates: int) -> None:
     }
     for twin in TWINS:
         bootstrap_likeness(tables[twin], CASES, replicates, SEED)
+    groups = {
+        twin: {author: {"all": table[0]} for author, table in own.items()}
+        for twin, own in tables.items()
+    }
     adjust(
         [
-            compare_likeness(tables[a], tables[b], CASES, replicates, SEED)
+            compare_likeness(groups[a], groups[b], CASES, replicates, SEED)
             for a, b in combinations(TWINS, 2)
         ]
     )

@@ -25,7 +25,7 @@ from encode_documents import LENGTH, mud_sized, recipe
 from personalbench.corpus.document import Document
 from personalbench.storage import iterate_records
 
-DOCUMENTS, PAIRS, EPISODES, SIZE, CHUNK = 10_000, 5_000, 1_000_000, 5, 4096
+DOCUMENTS, PAIRS, EPISODES, SIZE, CHUNK = 10_000, 5_000, 1_000_000, 5, 1024
 
 
 def main() -> None:

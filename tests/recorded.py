@@ -58,10 +58,12 @@ def record_project(
     write_json(paths.BUNDLE_QUALITY, quality("bundles", passed=True).model_dump(mode="json"))
     write_json(paths.ENCODER / "weights.json", {"encoder": "luar-mini", "revision": "abc"})
     write_json(paths.METRICS, {})
-    for name in ("report.md", "quality.html", "bundle-quality.html", "methods.png"):
+    for name in ("report.md", "quality.html", "bundle-quality.html", "figures/methods.png"):
+        (folder / "reports" / name).parent.mkdir(exist_ok=True)
         (folder / "reports" / name).write_text(name, encoding="utf-8")
+    paths.PAGE.write_text(f"<p>{SECRET}</p>", encoding="utf-8")
     params = load_params(ROOT / "params.yaml")
-    return params.model_copy(update={"twins": list(twins)})
+    return params.model_copy(update={"twins": list(twins), "templates": None})
 
 
 def scores(line: str, authors: tuple[str, ...], shift: float = 0.0) -> Scores:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from people import bundle, document
 from personalbench.encoders.base import Vectors
 from personalbench.judge.records import Judgement, TraitFinding
+from personalbench.metrics.copying import CopyingLimits, copying
 from personalbench.scores import Scores, score
 from personalbench.twins.answers import Answer
 
@@ -179,3 +180,70 @@ def test_equal_values_have_no_interval_of_zero_width() -> None:
     assert "all values are equal" in (scores.summary["tmr"].reason or "")
     # A share of yes answers has Wilson's interval: 5 of 5 from 0.566.
     assert scores.summary["same_author"].ci_low == pytest.approx(0.566, abs=5e-4)
+
+
+def test_copied_answers_are_flagged_and_likeness_is_shown_without_them() -> None:
+    ada = eastern(cases=10)
+    copied = f"East. {ada.profile[0].text} {ada.profile[1].text} And so on."
+    texts = [copied, *["East b."] * 4, *THREE_EAST]
+    seen = (ada.profile[0].id, ada.profile[1].id)
+    given = [item.model_copy(update={"seen": seen}) for item in answers("ada", texts)]
+    limits = CopyingLimits(run_words=6, share=0.9)
+    scores = score("twin", [ada], given, (), Compass(), 200, 1, limits)
+    assert scores.copied == 1
+    assert [case.copied for case in scores.cases] == [True] + [False] * 9
+    # The first group is out as a whole; ten single answers lose one of eight eastern ones.
+    assert scores.summary["compass"].value == pytest.approx((1 + 0.8320503) / 2, abs=1e-6)
+    assert scores.summary["compass_uncopied"].value == pytest.approx(0.8320503, abs=1e-6)
+    assert scores.summary["compass_1v5_uncopied"].value == pytest.approx(7 / 9)
+    run_ = scores.cases[0].metrics["copied_run"].value
+    assert run_ is not None and run_ >= 6
+
+
+def test_many_short_copied_runs_are_flagged_by_their_share() -> None:
+    sources = ["one two three four five six", "seven eight nine ten eleven twelve"]
+    found = copying("one two three four five, seven eight nine ten eleven.", sources)
+    assert found.longest_run_words == 5
+    assert CopyingLimits(run_words=10, share=0.3).reached(found)  # 2 of 6 5-grams
+    assert not CopyingLimits(run_words=10, share=0.4).reached(found)
+    assert CopyingLimits(run_words=5, share=1).reached(found)
+
+
+def test_where_every_answer_is_copied_nothing_is_left_to_measure() -> None:
+    ada = eastern()
+    given = [
+        item.model_copy(update={"seen": (ada.profile[0].id,)})
+        for item in answers("ada", [ada.profile[0].text] * 5)
+    ]
+    scores = score("twin", [ada], given, (), Compass(), 200, 1, CopyingLimits(run_words=3))
+    assert scores.summary["compass_uncopied"].value is None
+    assert scores.summary["compass_1v5_uncopied"].reason == "every answer is copied"
+
+
+def test_without_a_copied_answer_there_is_nothing_to_leave_out() -> None:
+    scores = run([eastern()], answers("ada", THREE_EAST))
+    assert scores.copied == 0
+    assert not [name for name in scores.summary if name.endswith("uncopied")]
+
+
+def test_missing_verdicts_bound_the_share_of_yes() -> None:
+    given = answers("ada", THREE_EAST[:4])
+    verdicts = [True, False, None, True]
+    judgements = [
+        judged(item, None, verdict, reason="not JSON")
+        for item, verdict in zip(given, verdicts, strict=True)
+    ]
+    share = run([eastern()], given, judgements).summary["same_author"]
+    assert (share.value, share.n) == (pytest.approx(2 / 3), 3)
+    assert "1 of 4 not measured" in (share.note or "")
+    assert "between 0.500 and 0.750" in (share.note or "")
+
+
+def test_an_answer_without_a_text_is_no_failure_of_the_judge() -> None:
+    given = [*answers("ada", THREE_EAST[:4]), *answers("ada", [""] * 5, status="empty")[4:]]
+    judgements = [
+        *(judged(item, [True] * 5, True) for item in given[:4]),
+        judged(given[4], None, None, reason="no text to judge: empty"),
+    ]
+    failures = run([eastern()], given, judgements).judge_failures
+    assert (failures.value, failures.n) == (0, 8)

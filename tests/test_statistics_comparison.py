@@ -123,7 +123,7 @@ def test_twins_without_the_same_cases_are_not_compared() -> None:
     with pytest.raises(UserError, match="author a1 is scored for one only"):
         compare(whole, fewer_authors, 100, seed=1)
     other_case = {author: {"c0": 1.0, "c9": 1.0} for author in whole}
-    with pytest.raises(UserError, match="author a0, case c1 is scored for one only"):
+    with pytest.raises(UserError, match="author a0, c1 is scored for one only"):
         compare(whole, other_case, 100, seed=1)
 
 
@@ -168,14 +168,29 @@ def test_the_cases_of_one_author_are_flipped_one_by_one() -> None:
 
 def test_likeness_is_compared_by_group() -> None:
     generator = np.random.default_rng(0)
-    first = {f"a{k}": generator.normal(0.5, 0.1, (2, 126)) for k in range(7)}
-    second = {author: table - 0.02 for author, table in first.items()}
+    first = {
+        f"a{k}": {f"g{n}": generator.normal(0.5, 0.1, 126) for n in range(2)} for k in range(7)
+    }
+    second = {
+        author: {name: row - 0.02 for name, row in groups.items()}
+        for author, groups in first.items()
+    }
     result = compare_likeness(first, second, 5, 500, seed=1)
     ends = (result.difference.value, result.difference.ci_low, result.difference.ci_high)
     assert ends == pytest.approx((0.02, 0.02, 0.02))
     assert (result.p, result.units) == (2 / 128, 7)
     with pytest.raises(UserError, match="scored for one only"):
-        compare_likeness(first, {**second, "a3": second["a3"][:1]}, 5, 100, seed=1)
+        compare_likeness(first, {**second, "a3": {"g0": second["a3"]["g0"]}}, 5, 100, seed=1)
+
+
+def test_groups_that_one_twin_has_not_complete_are_dropped_and_counted() -> None:
+    first = {"a": {"g0": np.full(126, 0.7), "g1": np.full(126, 0.9)}, "b": {"g0": None}}
+    second = {"a": {"g0": np.full(126, 0.5), "g1": None}, "b": {"g0": np.full(126, 0.5)}}
+    result = compare_likeness(first, second, 5, 100, seed=1)
+    assert (result.dropped, result.units) == (2, 1)
+    assert result.difference.value == pytest.approx(0.2)
+    nothing = compare_likeness({"b": first["b"]}, {"b": second["b"]}, 5, 100, seed=1)
+    assert (nothing.difference.value, nothing.p, nothing.dropped) == (None, None, 1)
 
 
 def test_cohens_d_by_hand() -> None:

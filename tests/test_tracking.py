@@ -81,7 +81,7 @@ def test_each_twin_is_a_run_with_the_lines_beside_it(params: Params) -> None:
     assert run.data.tags["data_quality"] == "passed, warnings: language"
     assert run.data.tags["quality.language"] == "warning: 1"
     assert run.data.tags["corpus_hash"] == "c0ffee" * 10
-    assert len(run.data.tags["template.few_shot"]) == 64
+    assert len(run.data.tags["template.twins/few_shot"]) == 64
     assert "| LUAR likeness" in run.data.tags["mlflow.note.content"]
     assert [item.dataset.name for item in run.inputs.dataset_inputs] == ["corpus sotu", "bundles"]
 
@@ -236,7 +236,7 @@ def test_texts_stay_where_they_are_allowed(params: Params, tmp_path: Path, texts
         path.name for path in files
     }
     if texts:
-        assert {"few_shot.jsonl", "traits.jsonl", "few_shot.json"} <= told
+        assert {"few_shot.jsonl", "traits.jsonl", "few_shot.json", "index.html"} <= told
 
 
 def test_the_command_sends_the_results_here(params: Params, tmp_path: Path) -> None:
@@ -245,6 +245,7 @@ def test_the_command_sends_the_results_here(params: Params, tmp_path: Path) -> N
     text = (Path(__file__).parent.parent / "params.yaml").read_text(encoding="utf-8")
     values = yaml.safe_load(text)
     values["twins"] = params.twins
+    del values["templates"]
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
     done = CliRunner().invoke(main, ["track"])
     assert done.output.endswith(f"2 new runs and 0 known ones in {store_name()}\n")

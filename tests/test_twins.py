@@ -1,11 +1,14 @@
 """What each method shows the generator, and what it never shows."""
 
 import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from people import bundle
 from personalbench.bundle import Bundle
@@ -15,12 +18,13 @@ from personalbench.params import (
     FewShotParams,
     NonPersonalizedParams,
     ProfileParams,
-    TwinParams,
+    PromptedParams,
 )
+from personalbench.templates import SHIPPED
 from personalbench.twins.answers import METHODS, Answer, answer
-from personalbench.twins.prompts import Generator, fit, sample
+from personalbench.twins.prompts import CHARACTERS_PER_TOKEN, Generator, fit, sample
 
-METHOD_PARAMS: dict[str, TwinParams] = {
+METHOD_PARAMS: dict[str, PromptedParams] = {
     "non_personalized": NonPersonalizedParams(method="non_personalized"),
     "few_shot": FewShotParams(method="few_shot"),
     "profile": ProfileParams(method="profile"),
@@ -178,11 +182,11 @@ def test_what_does_not_fit_is_left_out_whole() -> None:
     documents = list(bundle().profile)
     kept, flags = fit(documents, 100_000)
     assert (kept, flags) == (documents, [])
-    kept, flags = fit(documents, 50)
+    kept, flags = fit(documents, 400)
     assert kept == documents[: len(kept)]
     assert 0 < len(kept) < len(documents)
     assert flags == ["samples_cut"]
-    assert "samples_cut" in run("few_shot", Recorder(), context=500)[0].flags
+    assert "samples_cut" in run("few_shot", Recorder(), context=330)[0].flags
 
 
 def test_sampling_does_not_depend_on_the_order_of_documents() -> None:
@@ -197,11 +201,71 @@ def test_sampling_does_not_depend_on_the_order_of_documents() -> None:
     assert sample(straight, 5, 1, "x") == sample(turned, 5, 1, "x")
 
 
-def test_templates_lie_beside_the_methods() -> None:
-    folder = Path(METHODS["few_shot"].__file__ or "").parent
-    assert {"few_shot.txt", "profile_extract.txt", "profile_write.txt", "contrastive.txt"} <= {
-        path.name for path in folder.glob("*.txt")
-    }
+@pytest.mark.parametrize("name", ["few_shot", "profile", "contrastive"])
+def test_where_no_document_fits_nothing_is_sent(name: str) -> None:
+    """A prompt without its samples would be the baseline under another name."""
+    recorder = Recorder()
+    answers = run(name, recorder, context=230)
+    assert recorder.requests == []
+    assert {item.status for item in answers} == {"failed"}
+    assert {item.reason for item in answers} == {"no document fits into the generator's context"}
+    assert all("samples_cut" in item.flags and item.seen == () for item in answers)
+
+
+@given(context=st.integers(450, 3000))
+def test_no_prompt_is_longer_than_the_context_allows(context: int) -> None:
+    for name in METHOD_PARAMS:
+        recorder = Recorder()
+        run(name, recorder, context=context)
+        for request in recorder.requests:
+            content = request.messages[0].content
+            assert len(content) / CHARACTERS_PER_TOKEN + request.max_tokens <= context
+            # Cut by documents: what is shown is shown to its end.
+            assert content.count("today") == content.count("until dark!")
+
+
+def test_too_few_documents_are_all_shown_and_flagged() -> None:
+    (item, *_) = run("few_shot", Recorder(), [bundle("ada", profile=6)])
+    assert len(item.seen) == 5 and item.flags == ("sees_compared_documents",)
+    few = replace(bundle(), profile=bundle().profile[:3])
+    (item, *_) = run("few_shot", Recorder(), [few])
+    assert len(item.seen) == 3
+    assert item.flags == ("sees_compared_documents", "fewer_samples")
+
+
+def test_fewer_other_authors_than_asked_for_are_flagged() -> None:
+    lonely = replace(bundle(), contrast=bundle().contrast[:1])
+    assert "fewer_authors" in run("contrastive", Recorder(), [lonely])[0].flags
+    assert "fewer_authors" not in run("contrastive", Recorder())[0].flags
+
+
+def test_a_users_own_templates_take_the_place_of_the_shipped_ones(tmp_path: Path) -> None:
+    shutil.copytree(SHIPPED, tmp_path / "mine")
+    own = tmp_path / "mine/twins/few_shot.txt"
+    own.write_text("Look:\n$samples\nNow you. $prompt", encoding="utf-8")
+    recorder = Recorder()
+    generator = Generator(recorder, 100_000, 100, 0.5, seed=3, templates=tmp_path / "mine")
+    answer(BUNDLES, "few_shot", METHOD_PARAMS["few_shot"], generator)
+    assert all(content.startswith("Look:\nSample 1") for content in recorder.contents())
+
+
+def test_the_ablation_shows_the_first_sentence_and_nothing_more_of_the_reference() -> None:
+    ada = bundle()
+    texts = [f"Opening {n} is here. {item.text}" for n, item in enumerate(ada.references)]
+    told = replace(
+        ada,
+        references=tuple(
+            item.model_copy(update={"text": text})
+            for item, text in zip(ada.references, texts, strict=True)
+        ),
+    )
+    recorder = Recorder()
+    params = NonPersonalizedParams(method="non_personalized", topics="first_sentence")
+    answer([told], "told", params, Generator(recorder, 100_000, 100, 0.5, seed=3))
+    for number, content in enumerate(recorder.contents()):
+        assert f"Opening {number} is here." in content
+        assert content.startswith("Write a short letter")
+        assert "matter" not in content and "adareference" not in content
 
 
 def test_without_other_authors_contrastive_asks_for_nothing() -> None:

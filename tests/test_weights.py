@@ -26,7 +26,7 @@ from personalbench.encoders.luar import Luar
 from personalbench.encoders.weights import prepare_weights, read_verified
 from personalbench.errors import UserError
 from personalbench.params import WeightsParams
-from personalbench.storage import sha256_file
+from personalbench.storage import sha256_bytes, sha256_file
 
 TINY = Path(__file__).parent / "data" / "luar_tiny"
 REVISION = "f1db50251805ed69b43cf4f72ea2f0e231f36a1c"
@@ -217,6 +217,45 @@ def test_without_network_says_so_unless_everything_is_cached(
     online = prepare_weights(MUD, tmp_path / "encoder")
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert prepare_weights(MUD, tmp_path / "again") == online
+
+
+def test_what_the_hub_announced_holds_for_every_later_fetch(
+    loopback: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = prepare_weights(MUD, tmp_path / "encoder")
+    recorded = json.loads((tmp_path / "pins.json").read_text())
+    assert recorded == {
+        f"rrivera1849/LUAR-MUD@{REVISION}": [
+            {
+                "name": name,
+                "size": len(content),
+                "sha256": sha256_bytes(content),
+                "known_from": "hub",
+            }
+            for name, content in loopback.files.items()
+        ]
+    }
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert prepare_weights(MUD, tmp_path / "encoder") == made
+    # A cache in which both the file and the hash in its name were changed.
+    path = next((tmp_path / "cache").rglob("snapshots/*/tokenizer.json"))
+    changed = path.read_bytes().replace(b", ", b" ,", 1)
+    blob = path.resolve().with_name(git_hash(changed))
+    blob.write_bytes(changed)
+    path.unlink()
+    path.symlink_to(blob)
+    with pytest.raises(UserError, match=r"tokenizer\.json: sha256 \w+, not the recorded"):
+        prepare_weights(MUD, tmp_path / "encoder")
+
+
+def test_the_hub_may_not_serve_anything_else_later(
+    loopback: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare_weights(MUD, tmp_path / "encoder")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "other"))
+    loopback.files["config.json"] = loopback.files["config.json"].replace(b"\n", b" ", 1)
+    with pytest.raises(UserError, match=r"config\.json: sha256 \w+, not the recorded"):
+        prepare_weights(MUD, tmp_path / "encoder")
 
 
 def test_refuses_another_function(loopback: Hub, tmp_path: Path) -> None:

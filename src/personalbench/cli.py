@@ -49,7 +49,9 @@ STAGES = (
     "references",
     "traits",
     "judge",
+    "trust",
     "score",
+    "analyse",
     "report",
     "track",
 )
@@ -73,10 +75,11 @@ def results() -> None:
     from personalbench import paths
     from personalbench.params import load_params
     from personalbench.report.results import load_results
-    from personalbench.report.table import markdown, method_table
+    from personalbench.report.section import plain
+    from personalbench.report.table import method_table
 
     params = load_params()
-    click.echo(markdown(method_table(load_results(paths.SCORES, params.twins))))
+    click.echo(plain(method_table(load_results(paths.SCORES, params.twins))))
     click.echo(f"\nWhat it means: {paths.REPORTS / 'report.md'}, {paths.REPORTS / 'methods.png'}")
     click.echo("Compare twins: personalbench ui")
 
@@ -187,7 +190,7 @@ def validate(
     """
     from personalbench.corpus.document import Document
     from personalbench.params import load_params
-    from personalbench.report.table import markdown
+    from personalbench.report.section import plain
     from personalbench.report.validation import details, notes
     from personalbench.stages.validate import sample, try_encoders
     from personalbench.storage import read_records, write_json
@@ -198,7 +201,7 @@ def validate(
     record = try_encoders(chosen, params.weights, params.validate_.pairs, params.seed)
     if output is not None:
         write_json(output, record.model_dump(mode="json"))
-    click.echo("\n".join([markdown(details(record)), *notes(record), record.summary]))
+    click.echo("\n".join([plain(details(record)), *notes(record), record.summary]))
 
 
 @main.command()

@@ -18,6 +18,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from personalbench.errors import UserError
+from personalbench.templates import SHIPPED
 
 Count = Annotated[int, Field(ge=1)]
 MOVING_REVISIONS = frozenset({"", "main", "master", "head", "latest", "stable", "default"})
@@ -134,6 +135,8 @@ class ModelParams(Section):
         extra_body: Further fields of the request's body.
         send_seed: False where a seed costs batching (mlx-lm) or is refused.
         structured: True where the server honours a JSON schema.
+        logprobs: True where it gives log-probabilities: the judge's verdicts then have a
+            probability.
         max_context: Longest prompt and answer together, in tokens.
         temperature: Of the texts that it writes, where ``personalize`` has null.
         max_tokens: Of the texts that it writes, where ``personalize`` has null.
@@ -152,6 +155,7 @@ class ModelParams(Section):
     extra_body: dict[str, Any] = {}
     send_seed: bool = True
     structured: bool = True
+    logprobs: bool = False
     max_context: Count = 4096
     temperature: Temperature = 0.7
     max_tokens: Count = 256
@@ -225,9 +229,19 @@ class BundleParams(Section):
 
 
 class PromptedParams(Section):
-    """What a twin that is prompted may set for itself; None takes the section's own value."""
+    """What a twin that is prompted may set for itself; None takes the section's own value.
+
+    Attributes:
+        method: What the generator sees.
+        topics: ``first_sentence`` puts the first sentence of the reference document in the
+            topic's place: an ablation that shows what a contaminated prompt gives away.
+        generator: Name in the registry.
+        temperature: Of the answers.
+        max_tokens: Of an answer.
+    """
 
     method: str
+    topics: Literal["summary", "first_sentence"] = "summary"
     generator: str | None = None
     temperature: Temperature | None = None
     max_tokens: Count | None = None
@@ -330,20 +344,31 @@ class TrustParams(Section):
     """How thoroughly the judge is tried.
 
     Attributes:
-        authors: Trait questions are extracted again for so many authors at most.
-        extractions: Extractions of an author's questions, the one in use among them.
+        authors: Trait questions are extracted anew for so many authors at most.
+        extractions: How often, each time by chance.
+        temperature: Of these extractions; at 0 most models repeat themselves.
         texts: Texts that are judged twice, and pairs that are shown in both orders.
     """
 
     authors: Count = 10
     extractions: Annotated[int, Field(ge=2)] = 3
+    temperature: Temperature = 0.7
     texts: Count = 10
 
 
 class ScoreParams(Section):
-    """How intervals are made."""
+    """How intervals are made, and which answers are flagged.
+
+    Attributes:
+        bootstrap: Replicates of the bootstrap.
+        copied_run: An answer that shares so many words in a row with a document that its
+            twin saw is flagged as copied, ...
+        copied_share: ... and so is one with this share of its 5-grams in those documents.
+    """
 
     bootstrap: Annotated[int, Field(ge=100)] = 10_000
+    copied_run: Count = 10
+    copied_share: Share = 0.2
 
 
 class TrackParams(Section):
@@ -359,9 +384,15 @@ class TrackParams(Section):
 
 
 class Params(Section):
-    """All of params.yaml."""
+    """All of params.yaml.
+
+    Attributes:
+        templates: Folder of the prompt templates; None takes the shipped ones.
+        twins: What is compared; each has a section under ``personalize``.
+    """
 
     seed: Annotated[int, Field(ge=0)]
+    templates: str | None = None
     twins: Annotated[list[str], Field(min_length=1)]
     corpus: CorpusParams
     check: CheckParams
@@ -415,6 +446,11 @@ class Params(Section):
         for name, spec in self.models.items():
             spec._name = name
         return self
+
+    @property
+    def template_folder(self) -> Path:
+        """Folder of the prompt templates."""
+        return SHIPPED if self.templates is None else Path(self.templates)
 
     def method_of(self, twin: str) -> str:
         """A twin's method; ``file`` for answers that another program wrote."""

@@ -12,6 +12,7 @@ TRAITS = Path("data/traits.jsonl")
 JUDGEMENTS = Path("data/judgements")
 TRUST = Path("data/trust.json")
 SCORES = Path("data/scores")
+ANALYSIS = Path("data/analysis.json")
 USAGE = Path("data/usage")
 ENCODER = Path("models/encoder")
 REPORTS = Path("reports")
@@ -19,6 +20,8 @@ QUALITY = REPORTS / "quality.json"
 QUALITY_PAGE = REPORTS / "quality.html"
 BUNDLE_QUALITY = REPORTS / "bundle-quality.json"
 BUNDLE_QUALITY_PAGE = REPORTS / "bundle-quality.html"
+PAGE = REPORTS / "index.html"
+FIGURES = REPORTS / "figures"
 METRICS = REPORTS / "metrics.json"
 
 

@@ -1,19 +1,21 @@
 """Scores of one line of answers: a twin's, the ceiling's or the floor's."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from personalbench.bundle import Bundle, reference_documents
 from personalbench.encoders.base import Encoder
+from personalbench.groups import complete_groups
 from personalbench.judge.records import Judgement
-from personalbench.metrics.copying import copying
+from personalbench.metrics.copying import LIMITS, CopyingLimits, copying
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.metrics.rouge import rouge_l
-from personalbench.metrics.similarity import group, one_v_five
+from personalbench.metrics.similarity import one_v_five
 from personalbench.metrics.statistics import (
+    Floats,
     bootstrap_likeness,
     bootstrap_mean,
     bootstrap_share,
@@ -22,6 +24,7 @@ from personalbench.metrics.statistics import (
 from personalbench.metrics.stylometry import Style, compare, style_of
 from personalbench.twins.answers import Answer
 
+_JUDGED = ("tmr", "same_author")
 UNRELIABLE_BELOW = 50
 """Tokens under which an authorship vector says little (protocol)."""
 
@@ -40,7 +43,7 @@ class EncoderIdentity(_Record):
 
 
 class AnswerScores(_Record):
-    """All metrics of one answer."""
+    """All metrics of one answer; ``copied`` where it repeats what its twin saw."""
 
     author: str
     case_id: str
@@ -48,6 +51,7 @@ class AnswerScores(_Record):
     words: int
     tokens: int | None
     metrics: dict[str, Estimate]
+    copied: bool = False
 
 
 class GroupScores(_Record):
@@ -67,6 +71,8 @@ class Scores(_Record):
         encoder: What made the authorship vectors.
         answers: How many there are.
         failed: How many of them have no text to score.
+        copied: How many answers are flagged as copied; where there are any, the summary
+            has the likeness without them (``…_uncopied``) beside the likeness.
         judge_failures: Share of the judge's calls that gave no usable answer.
         truncated: How many texts are longer than the encoder reads.
         unreliable: How many texts have fewer than 50 tokens.
@@ -80,6 +86,7 @@ class Scores(_Record):
     encoder: EncoderIdentity
     answers: int
     failed: int
+    copied: int
     judge_failures: Estimate
     truncated: int
     unreliable: int
@@ -97,6 +104,7 @@ def score(
     encoder: Encoder,
     replicates: int,
     seed: int,
+    limits: CopyingLimits = LIMITS,
 ) -> Scores:
     """Measure every answer, every group, and the whole line.
 
@@ -108,6 +116,7 @@ def score(
         encoder: Makes the authorship vectors.
         replicates: Of the bootstrap.
         seed: Of the bootstrap; the same for all lines, so that they resample alike.
+        limits: From where on an answer is flagged as copied.
     """
     usable = [answer for answer in answers if answer.status == "ok"]
     texts = [answer.text for answer in usable]
@@ -117,7 +126,7 @@ def score(
         bundle.author: encoder.document_vectors([document.text for document in bundle.selected])
         for bundle in bundles
     }
-    groups, leftover = _groups(usable, bundles)
+    groups, leftover = complete_groups(usable, bundles)
     tables = {
         author: episode_likeness(encoder, profiles[author], vectors[np.array(members)])
         for author, members in groups.items()
@@ -126,14 +135,32 @@ def score(
         float(one_v_five(encoder, profiles[answer.author], vector[None])[0])
         for answer, vector in zip(usable, vectors, strict=True)
     ]
-    cases = _cases(usable, bundles, judgements, tokens.tolist(), singles, encoder.family)
+    cases = _cases(usable, bundles, judgements, tokens.tolist(), singles, encoder.family, limits)
+    size = bundles[0].manifest.group_size
     summary = {
-        encoder.family: bootstrap_likeness(tables, bundles[0].manifest.group_size, replicates, seed)
-        if tables
-        else missing("no author has a complete group of answers"),
+        encoder.family: _likeness(tables, size, replicates, seed),
         **_means(cases, replicates, seed),
     }
-    asked = [verdict for judgement in judgements for verdict in _verdicts(judgement)]
+    if any(case.copied for case in cases):
+        kept = {
+            author: tables[author][
+                [not any(cases[member].copied for member in members) for members in rows]
+            ]
+            for author, rows in groups.items()
+        }
+        own = [case for case in cases if not case.copied]
+        single = f"{encoder.family}_1v5"
+        summary[f"{encoder.family}_uncopied"] = _likeness(kept, size, replicates, seed)
+        summary[f"{single}_uncopied"] = (
+            _means(own, replicates, seed)[single] if own else missing("every answer is copied")
+        )
+    texts_judged = {(answer.author, answer.case_id, answer.source) for answer in usable}
+    asked = [
+        verdict
+        for judgement in judgements
+        if (judgement.author, judgement.case_id, judgement.source) in texts_judged
+        for verdict in _verdicts(judgement)
+    ]
     return Scores(
         line=line,
         encoder=EncoderIdentity(
@@ -144,6 +171,7 @@ def score(
         ),
         answers=len(answers),
         failed=len(answers) - len(usable),
+        copied=sum(case.copied for case in cases),
         judge_failures=Estimate(value=1 - sum(asked) / len(asked), n=len(asked))
         if asked
         else missing("the judge was not asked"),
@@ -165,38 +193,14 @@ def score(
     )
 
 
-def _groups(
-    answers: Sequence[Answer], bundles: Sequence[Bundle]
-) -> tuple[dict[str, list[list[int]]], dict[str, tuple[str, ...]]]:
-    """Positions of the answers of each complete group, and the cases left over.
-
-    A group has answers of one source to ``group_size`` cases that follow each other. A
-    failed answer leaves its group incomplete: the group is out, not filled up.
-    """
-    position = {
-        (answer.author, answer.source, answer.case_id): number
-        for number, answer in enumerate(answers)
-    }
-    groups: dict[str, list[list[int]]] = {}
-    leftover: dict[str, tuple[str, ...]] = {}
-    for bundle in bundles:
-        case_ids = [case.id for case in bundle.cases]
-        blocks, _ = group(case_ids, bundle.manifest.group_size)
-        sources = dict.fromkeys(
-            answer.source for answer in answers if answer.author == bundle.author
-        )
-        complete = [
-            [position[bundle.author, source, case_id] for case_id in block]
-            for source in sources
-            for block in blocks
-            if all((bundle.author, source, case_id) in position for case_id in block)
-        ]
-        if complete:
-            groups[bundle.author] = complete
-        grouped = {answers[number].case_id for rows in complete for number in rows}
-        if rest := tuple(case_id for case_id in case_ids if case_id not in grouped):
-            leftover[bundle.author] = rest
-    return groups, leftover
+def _likeness(
+    tables: Mapping[str, Floats], group_size: int, replicates: int, seed: int
+) -> Estimate:
+    """Mean likeness over the groups of all authors that have one."""
+    complete = {author: table for author, table in tables.items() if len(table)}
+    if not complete:
+        return missing("no author has a complete group of answers")
+    return bootstrap_likeness(complete, group_size, replicates, seed)
 
 
 def _cases(
@@ -206,6 +210,7 @@ def _cases(
     tokens: Sequence[int],
     singles: Sequence[float],
     family: str,
+    limits: CopyingLimits,
 ) -> list[AnswerScores]:
     by_author = {bundle.author: bundle for bundle in bundles}
     styles: dict[str, Style] = {
@@ -225,10 +230,17 @@ def _cases(
             **compare(style, styles[answer.author]),
             "rouge_l": rouge_l(answer.text, references[answer.author, answer.case_id].text),
         }
+        flagged = False
         if answer.seen:
             profile = {document.id: document.text for document in by_author[answer.author].profile}
             copied = copying(answer.text, [profile[name] for name in answer.seen])
+            flagged = limits.reached(copied)
             metrics["copied_run"] = Estimate(value=copied.longest_run_words)
+            metrics["copied_share"] = (
+                Estimate(value=copied.ngram_share)
+                if copied.ngram_share is not None
+                else missing("fewer than five words")
+            )
         judgement = judged.get((answer.author, answer.case_id, answer.source))
         if judgement is not None:
             metrics |= _judge_metrics(judgement, answer.text)
@@ -240,6 +252,7 @@ def _cases(
                 words=style.words,
                 tokens=length,
                 metrics=metrics,
+                copied=flagged,
             )
         )
     return scored
@@ -288,7 +301,19 @@ def _means(cases: Sequence[AnswerScores], replicates: int, seed: int) -> dict[st
             else bootstrap_mean(values, replicates, seed)
         )
         means[name] = _noting_gaps(_with_width(mean), [estimate for _, estimate in measured])
+        if name in _JUDGED:
+            means[name] = _noting_bounds(means[name], len(measured))
     return means
+
+
+def _noting_bounds(mean: Estimate, planned: int) -> Estimate:
+    """Say between which values the mean lies, whatever the judge's failed calls would have said."""
+    if mean.value is None or mean.n == planned:
+        return mean
+    low = mean.value * mean.n / planned
+    high = low + (planned - mean.n) / planned
+    bounds = f"with the missing ones it lies between {low:.3f} and {high:.3f}"
+    return mean.model_copy(update={"note": "; ".join(filter(None, [mean.note, bounds]))})
 
 
 def _with_width(mean: Estimate) -> Estimate:

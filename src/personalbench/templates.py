@@ -1,4 +1,8 @@
-"""Prompt templates: text files that fail when a variable is missing or unused."""
+"""Prompt templates: text files that fail when a variable is missing or unused.
+
+The shipped ones lie in ``prompts/``; a user's own lie in a folder of the same layout, which
+params.yaml names.
+"""
 
 import string
 from dataclasses import dataclass
@@ -6,6 +10,22 @@ from pathlib import Path
 
 from personalbench.errors import UserError
 from personalbench.storage import sha256_bytes
+
+SHIPPED = Path(__file__).parent / "prompts"
+"""Folder of the shipped templates."""
+
+VARIABLES = {
+    "topics/topic": {"document"},
+    "topics/prompt": {"genre", "topic"},
+    "twins/few_shot": {"samples", "prompt"},
+    "twins/profile_extract": {"samples"},
+    "twins/profile_write": {"profile", "prompt"},
+    "twins/contrastive": {"samples", "others", "features", "other_features", "prompt"},
+    "judge/traits": {"documents"},
+    "judge/trait_score": {"questions", "text"},
+    "judge/same_author": {"first", "second"},
+}
+"""Every template of a folder, and the variables that it uses."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +59,11 @@ def load_template(path: Path, variables: set[str]) -> Template:
     try:
         text = path.read_text(encoding="utf-8").strip()
     except FileNotFoundError:
-        raise UserError(f"{path}: no such template") from None
+        raise UserError(
+            f"{path}: no such template; a folder of templates holds all of them: copy {SHIPPED}"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8: {error}") from None
     template = string.Template(text)
     if not template.is_valid():
         raise UserError(f"{path}: a $ that starts no variable; write $$ for a dollar sign")
@@ -51,6 +75,24 @@ def load_template(path: Path, variables: set[str]) -> Template:
             f"{path}: uses {_listed(unknown)}, which it is not given; allowed: {_listed(variables)}"
         )
     return Template(path.stem, text)
+
+
+def prompt_template(folder: Path, name: str) -> Template:
+    """Load a template of :data:`VARIABLES` from a folder.
+
+    Raises:
+        UserError: See :func:`load_template`.
+    """
+    return load_template(folder / f"{name}.txt", VARIABLES[name])
+
+
+def template_hashes(folder: Path) -> dict[str, str]:
+    """SHA-256 of every template by name; all are loaded, and so checked.
+
+    Raises:
+        UserError: See :func:`load_template`.
+    """
+    return {name: prompt_template(folder, name).sha256 for name in VARIABLES}
 
 
 def _listed(names: set[str]) -> str:

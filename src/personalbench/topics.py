@@ -1,18 +1,18 @@
 """Neutral topics: what a reference document is about, not how it is written."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from personalbench.bundle import Case
+from personalbench.bundle import Bundle, Case
 from personalbench.corpus.document import Document
 from personalbench.llm.types import Ask, Request, user
 from personalbench.llm.usage import require_answers
 from personalbench.metrics.copying import copying
 from personalbench.params import BundleParams
 from personalbench.seeds import derive
-from personalbench.templates import load_template
-
-_TEMPLATES = Path(__file__).parent / "twins"
+from personalbench.templates import SHIPPED, prompt_template
+from personalbench.text.tokenise import sentences
 
 
 def make_cases(
@@ -20,6 +20,7 @@ def make_cases(
     params: BundleParams,
     seed: int,
     ask: Ask,
+    templates: Path = SHIPPED,
 ) -> list[tuple[Case, ...]]:
     """Make the cases of several authors, one a reference document.
 
@@ -31,24 +32,25 @@ def make_cases(
         params: The ``bundle`` section.
         seed: The run's seed.
         ask: Sends requests to the prompt model; replies come in their order.
+        templates: Folder of the prompt templates.
 
     Raises:
         UserError: The prompt model gave no topic for a document.
     """
     documents = [document for group in references for document in group]
-    topics = _topics(documents, params, seed, ask, repeat=0)
+    topics = _topics(documents, params, seed, ask, templates, repeat=0)
     shared = {document.id: copying(topics[document.id], [document.text]) for document in documents}
     leaky = [
         document
         for document in documents
         if shared[document.id].longest_run_words > params.shared_ngram_limit
     ]
-    again = _topics(leaky, params, seed, ask, repeat=1)
+    again = _topics(leaky, params, seed, ask, templates, repeat=1)
     for document in leaky:
         second = copying(again[document.id], [document.text])
         if second.longest_run_words < shared[document.id].longest_run_words:
             topics[document.id], shared[document.id] = again[document.id], second
-    prompt = load_template(_TEMPLATES / "prompt.txt", {"genre", "topic"})
+    prompt = prompt_template(templates, "topics/prompt")
     return [
         tuple(
             Case(
@@ -65,12 +67,27 @@ def make_cases(
     ]
 
 
-def template_hashes() -> dict[str, str]:
-    """SHA-256 of the wordings that topics are asked with and that prompts have."""
-    return {
-        name: load_template(_TEMPLATES / f"{name}.txt", variables).sha256
-        for name, variables in (("topic", {"document"}), ("prompt", {"genre", "topic"}))
-    }
+def with_first_sentences(bundle: Bundle, templates: Path = SHIPPED) -> Bundle:
+    """The bundle with each reference document's first sentence in the place of its topic.
+
+    An ablation, and the only way in which anything of a reference document reaches a twin.
+    """
+    prompt = prompt_template(templates, "topics/prompt")
+    cases = []
+    for case, document in zip(bundle.cases, bundle.references, strict=True):
+        first = sentences(document.text)[0]
+        shared = copying(first, [document.text])
+        cases.append(
+            Case(
+                id=case.id,
+                document=case.document,
+                topic=first,
+                prompt=prompt.render(genre=bundle.manifest.genre, topic=first),
+                longest_shared_ngram=shared.longest_run_words,
+                shared_5grams=shared.ngram_share,
+            )
+        )
+    return replace(bundle, cases=tuple(cases))
 
 
 def _topics(
@@ -78,10 +95,11 @@ def _topics(
     params: BundleParams,
     seed: int,
     ask: Ask,
+    templates: Path,
     repeat: int,
 ) -> dict[str, str]:
     """Topic of every document, by document id."""
-    template = load_template(_TEMPLATES / "topic.txt", {"document"})
+    template = prompt_template(templates, "topics/topic")
     requests = [
         Request(
             messages=user(template.render(document=document.text)),

@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 from pathlib import Path
+from typing import Literal
 
 from huggingface_hub import constants, hf_hub_download
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError
@@ -11,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from personalbench.encoders.records import Checked, VerifiedWeights, content_hash, describe
 from personalbench.errors import UserError
 from personalbench.params import WeightsParams
-from personalbench.storage import read_json, sha256_file
+from personalbench.storage import read_json, sha256_file, write_json
 
 _PINS = Path(__file__).with_name("pins.json")
 
@@ -21,11 +22,17 @@ class _Pinned(BaseModel):
 
 
 class PinnedFile(_Pinned):
-    """A file as it has to be; size and sha256 where they are known beforehand."""
+    """A file as it has to be; size and sha256 where they are known.
+
+    Attributes:
+        known_from: Who vouches for the sha256: this version, or the hub when the file was
+            first fetched.
+    """
 
     name: str
     size: int | None
     sha256: str | None
+    known_from: Literal["pin", "hub"] = "pin"
 
 
 class Pin(_Pinned):
@@ -35,10 +42,44 @@ class Pin(_Pinned):
     revision: str | None
     files: tuple[PinnedFile, ...]
 
+    @property
+    def key(self) -> str:
+        """What an earlier fetch is recorded under."""
+        return f"{self.repository}@{self.revision}"
+
 
 def read_pins(path: Path = _PINS) -> dict[str, Pin]:
     """The pins that come with this version, by the encoder's name."""
     return {name: Pin.model_validate(pin) for name, pin in read_json(path).items()}
+
+
+def completed(pin: Pin, revision: str | None, recorded: Path) -> Pin:
+    """A pin with what params and an earlier fetch add to it.
+
+    Args:
+        pin: As it comes with this version.
+        revision: The user's, for a pin without one.
+        recorded: File that :func:`record` wrote; it need not exist.
+    """
+    pin = pin.model_copy(update={"revision": pin.revision or revision})
+    known = read_json(recorded).get(pin.key, []) if recorded.exists() else []
+    fetched = {file.name: file for file in map(PinnedFile.model_validate, known)}
+    files = tuple(
+        fetched.get(file.name, file) if file.sha256 is None else file for file in pin.files
+    )
+    return pin.model_copy(update={"files": files})
+
+
+def record(pin: Pin, made: VerifiedWeights, recorded: Path) -> None:
+    """Keep the hashes that the hub gave, so that every later fetch is held against them."""
+    files = [
+        PinnedFile(name=file.name, size=file.size, sha256=file.sha256, known_from="hub")
+        for file in made.files
+        if file.checked == "hub"
+    ]
+    if files:
+        known = read_json(recorded) if recorded.exists() else {}
+        write_json(recorded, known | {pin.key: [file.model_dump() for file in files]})
 
 
 def fetch(params: WeightsParams, destination: Path, pin: Pin) -> VerifiedWeights:
@@ -53,19 +94,18 @@ def fetch(params: WeightsParams, destination: Path, pin: Pin) -> VerifiedWeights
     """
     if params.folder is not None:
         return _from_folder(params.encoder, Path(params.folder), destination, pin)
-    revision = pin.revision or params.revision
-    if revision is None:
+    if pin.revision is None:
         raise UserError(
             f"weights.revision: {params.encoder} has no pinned revision; give the 40 digits of "
             f"the commit of {pin.repository} to use"
         )
     files = []
     for pinned in pin.files:
-        source, checked = _download(pin.repository, revision, pinned)
+        source, checked = _download(pin.repository, pin.revision, pinned)
         shutil.copyfile(source, destination / pinned.name)
         files.append(describe(destination / pinned.name, checked))
     return VerifiedWeights(
-        encoder=params.encoder, source=pin.repository, revision=revision, files=tuple(files)
+        encoder=params.encoder, source=pin.repository, revision=pin.revision, files=tuple(files)
     )
 
 
@@ -78,8 +118,8 @@ def _from_folder(encoder: str, folder: Path, destination: Path, pin: Pin) -> Ver
         checked = _compare(path, pinned) or "local"
         shutil.copyfile(path, destination / pinned.name)
         files.append(describe(destination / pinned.name, checked))
-    # Files that no pin vouches for are not known to be those of the pinned revision.
-    known = pin.revision is not None and all(file.checked == "pin" for file in files)
+    # Files that nobody vouches for are not known to be those of the pinned revision.
+    known = pin.revision is not None and all(file.checked != "local" for file in files)
     return VerifiedWeights(
         encoder=encoder,
         source="local folder",
@@ -125,14 +165,17 @@ def _compare_with_hub(path: Path) -> Checked:
 
 def _compare(path: Path, pinned: PinnedFile) -> Checked | None:
     """Compare a file with its pin; None where the pin does not know the hash."""
+    wanted = "pinned" if pinned.known_from == "pin" else "recorded"
     size = path.stat().st_size
     if pinned.size is not None and size != pinned.size:
-        raise UserError(f"{path}: {size} bytes, not the pinned {pinned.size}; delete it, run again")
+        raise UserError(
+            f"{path}: {size} bytes, not the {wanted} {pinned.size}; delete it and run again"
+        )
     if pinned.sha256 is None:
         return None
     found = sha256_file(path)
     if found != pinned.sha256:
         raise UserError(
-            f"{path}: sha256 {found}, not the pinned {pinned.sha256}; delete it and run again"
+            f"{path}: sha256 {found}, not the {wanted} {pinned.sha256}; delete it and run again"
         )
-    return "pin"
+    return pinned.known_from

@@ -1,6 +1,7 @@
 """LUAR as an encoder: texts in, document vectors out, each document encoded once."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Self, cast
@@ -17,10 +18,12 @@ from personalbench.encoders.luar import Luar
 from personalbench.errors import UserError
 
 # Tokens a batch, padding included: enough to keep the matrix products busy, few enough
-# for the intermediate results to stay in the processor's cache.
-BATCH_TOKENS = 4096
+# for the intermediate results to stay in the processor's cache, and for the lengths of a
+# batch to be nearly equal: half of it halves the padding.
+BATCH_TOKENS = 2048
 _TEXTS = 1024
-_EPISODES = 4096
+# Episodes aggregated at once: few enough for them to stay in the cache as well.
+_EPISODES = 256
 
 
 class LuarEncoder:
@@ -91,13 +94,12 @@ class LuarEncoder:
 
     def aggregate(self, vectors: Vectors) -> Vectors:
         """Aggregate episodes of E documents: (B, E, H) to (B, D), not normalised."""
-        parts = []
-        with torch.inference_mode():
+        made = np.empty((len(vectors), self.luar.linear.out_features), dtype=np.float32)
+        with torch.inference_mode(), _one_thread():
             for start in range(0, len(vectors), _EPISODES):
-                part = torch.from_numpy(np.ascontiguousarray(vectors[start : start + _EPISODES]))
-                parts.append(self.luar.aggregate(part).numpy())
-        empty = np.empty((0, self.luar.linear.out_features), dtype=np.float32)
-        return np.concatenate([empty, *parts])
+                part = np.ascontiguousarray(vectors[start : start + _EPISODES])
+                made[start : start + _EPISODES] = self.luar.aggregate(torch.from_numpy(part))
+        return made
 
     def tokens(self, texts: Sequence[str]) -> Iterator[NDArray[np.int32]]:
         """Token ids of every text, both ends included, not truncated."""
@@ -141,6 +143,17 @@ class BackboneEncoder(LuarEncoder):
     def aggregate(self, vectors: Vectors) -> Vectors:
         """Mean over the documents: (B, E, H) to (B, H)."""
         return cast(Vectors, vectors.mean(axis=1))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Steps of a few microseconds: threads would spend them on waiting for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def length_batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:

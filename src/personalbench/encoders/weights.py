@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from personalbench.encoders import mini
-from personalbench.encoders.hub import fetch, read_pins
+from personalbench.encoders.hub import completed, fetch, read_pins, record
 from personalbench.encoders.luar import Luar
 from personalbench.encoders.records import VerifiedWeights, describe
 from personalbench.errors import UserError
@@ -12,11 +12,15 @@ from personalbench.params import WeightsParams
 from personalbench.storage import read_json, sha256_file, write_json
 
 RECORD = "weights.json"
+FETCHED = "pins.json"
 MINI_FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
 
 def prepare_weights(params: WeightsParams, destination: Path) -> VerifiedWeights:
     """Fetch or build the encoder that params name, verify it, and record what it is.
+
+    The hashes that the hub gives for a file are kept in ``pins.json`` beside the folder;
+    whatever is fetched later must have them.
 
     Args:
         params: The encoder, and where from.
@@ -28,13 +32,16 @@ def prepare_weights(params: WeightsParams, destination: Path) -> VerifiedWeights
             pinned one, or cannot be fetched.
     """
     building = destination.with_name(destination.name + ".incomplete")
+    recorded = destination.with_name(FETCHED)
     shutil.rmtree(building, ignore_errors=True)
     building.mkdir(parents=True)
     try:
         if params.encoder == "luar-mini":
             made = _build_mini(building)
         else:
-            made = fetch(params, building, read_pins()[params.encoder])
+            pin = completed(read_pins()[params.encoder], params.revision, recorded)
+            made = fetch(params, building, pin)
+            record(pin, made, recorded)
         Luar.load(building)
         write_json(building / RECORD, made.model_dump(mode="json"))
         shutil.rmtree(destination, ignore_errors=True)

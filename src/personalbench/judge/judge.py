@@ -1,6 +1,7 @@
 """All that the judge says about a set of answers."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from personalbench.corpus.document import Document
 from personalbench.judge import same_author, traits
@@ -8,6 +9,7 @@ from personalbench.judge.records import AuthorTraits, Judgement, SameAuthorVerdi
 from personalbench.llm.client import Model
 from personalbench.llm.structured import Answer as Structured
 from personalbench.params import JudgeParams
+from personalbench.templates import SHIPPED
 from personalbench.twins.answers import Answer
 
 
@@ -18,6 +20,8 @@ def judge(
     params: JudgeParams,
     seed: int,
     model: Model,
+    templates: Path = SHIPPED,
+    repeat: int = 0,
 ) -> list[Judgement]:
     """Put calls 2a and 2b to every answer; a failed answer gets no verdict, with the reason.
 
@@ -28,6 +32,8 @@ def judge(
         params: The ``judge`` section.
         seed: The run's seed.
         model: The judge's model.
+        templates: Folder of the prompt templates.
+        repeat: Number of this asking about the same answers.
 
     Returns:
         One judgement an answer, in the answers' order.
@@ -38,14 +44,14 @@ def judge(
     findings = dict(
         zip(
             map(_key, asked),
-            traits.score(asked, author_traits, params, seed, model),
+            traits.score(asked, author_traits, params, seed, model, templates, repeat),
             strict=True,
         )
     )
     verdicts = dict(
         zip(
             map(_key, whole),
-            same_author.compare(whole, references, params, seed, model),
+            same_author.compare(whole, references, params, seed, model, templates, repeat),
             strict=True,
         )
     )
@@ -55,6 +61,7 @@ def judge(
             author_traits[answer.author],
             findings.get(_key(answer)),
             verdicts.get(_key(answer)),
+            seed,
         )
         for answer in answers
     ]
@@ -69,6 +76,7 @@ def _judgement(
     author_traits: AuthorTraits,
     findings: Structured[TraitFindings] | None,
     verdict: Structured[SameAuthorVerdict] | None,
+    seed: int,
 ) -> Judgement:
     unscored = f"no text to judge: {answer.status}"
     if findings is not None:
@@ -86,4 +94,6 @@ def _judgement(
         same_author=verdict.record.same_author if verdict and verdict.record else None,
         same_author_reason=verdict.reason if verdict else unscored,
         explanation=verdict.record.reason if verdict and verdict.record else None,
+        reference_first=same_author.reference_first(answer, seed) if verdict else None,
+        probability=same_author.probability(verdict.reply) if verdict and verdict.record else None,
     )

@@ -1,10 +1,22 @@
 """What the judge says."""
 
+import re
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
 QUESTIONS = 5
+
+_OFF_STYLE = re.compile(
+    r"\b(?:topics?|subject matter|themes?|mention(?:s|ed|ing)?|discuss(?:es|ed|ing)?"
+    r"|(?:text|post|passage|letter|document|author|writer|article|story|it) (?:is|are) about"
+    r"|is (?:the|this) (?:text|post|passage|letter|document|article|story) about"
+    r"|talk(?:s|ed|ing)? about|deal(?:s|t|ing)? with"
+    r"|html|mark-?up|url(?:s|link)?|hyperlinks?|tags?)\b",
+    re.IGNORECASE,
+)
+
+_QUOTES = str.maketrans("‘’“”", "''\"\"")
 
 Line = Annotated[str, StringConstraints(min_length=15, max_length=140)]
 
@@ -50,7 +62,15 @@ class SameAuthorVerdict(_Answer):
 
 
 class AuthorTraits(BaseModel):
-    """The questions for one author, or why there are none."""
+    """The questions for one author, or why there are none.
+
+    Attributes:
+        author: Whose style they ask about.
+        questions: Five of them, or None with ``reason``.
+        reason: Why there are none.
+        documents: Ids of the profile documents that the judge saw.
+        flags: ``samples_cut`` where fewer were shown than asked for.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -58,6 +78,12 @@ class AuthorTraits(BaseModel):
     questions: tuple[str, ...] | None
     reason: str | None = None
     documents: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+
+    @property
+    def off_style(self) -> tuple[str, ...]:
+        """Questions that ask what a text is about, or about its markup, by their words."""
+        return tuple(question for question in self.questions or () if _OFF_STYLE.search(question))
 
 
 class Judgement(BaseModel):
@@ -70,6 +96,7 @@ class Judgement(BaseModel):
         findings: One a question, or None with ``findings_reason``.
         same_author: The verdict, or None with ``same_author_reason``.
         explanation: The judge's sentence on the verdict.
+        reference_first: Whether the case's own document was shown before the text.
         probability: Of "same author" against "different authors", where the endpoint gives
             log-probabilities.
     """
@@ -84,6 +111,7 @@ class Judgement(BaseModel):
     same_author: bool | None
     same_author_reason: str | None = None
     explanation: str | None = None
+    reference_first: bool | None = None
     probability: Annotated[float, Field(ge=0, le=1)] | None = None
 
     @property
@@ -105,5 +133,15 @@ class Judgement(BaseModel):
         return sum(quote in _plain(text) for quote in quotes) / len(quotes)
 
 
+def fenced(text: str) -> str:
+    """A text as data: nothing in it can close the fence around it."""
+    return f"<text>\n{_unfenceable(text)}\n</text>"
+
+
+def _unfenceable(text: str) -> str:
+    return text.replace("<", "‹").replace(">", "›")
+
+
 def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
+    """What a quote and its text have in common where the judge quoted what it was shown."""
+    return " ".join(_unfenceable(text).translate(_QUOTES).casefold().split())

@@ -4,50 +4,77 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from personalbench.bundle import Bundle
-from personalbench.judge.records import AuthorTraits, TraitFindings, TraitQuestions
+from personalbench.corpus.document import Document
+from personalbench.judge.records import AuthorTraits, TraitFindings, TraitQuestions, fenced
 from personalbench.llm.client import Model
 from personalbench.llm.structured import Answer as Structured
 from personalbench.llm.structured import ask
 from personalbench.llm.types import Request, user
 from personalbench.params import JudgeParams
 from personalbench.seeds import derive, draw
-from personalbench.templates import load_template
+from personalbench.templates import SHIPPED, prompt_template
 from personalbench.twins.answers import Answer
+from personalbench.twins.prompts import fit, room
 
-_TEMPLATES = Path(__file__).parent
+_QUESTION_TOKENS = 400
 
 
 def extract(
-    bundles: Sequence[Bundle], params: JudgeParams, seed: int, judge: Model
+    bundles: Sequence[Bundle],
+    params: JudgeParams,
+    seed: int,
+    judge: Model,
+    templates: Path = SHIPPED,
+    repeat: int = 0,
 ) -> list[AuthorTraits]:
-    """Call 1, once an author, from profile documents alone."""
-    template = load_template(_TEMPLATES / "traits.txt", {"documents"})
-    shown: list[tuple[str, ...]] = []
-    requests: list[Request] = []
+    """Call 1, once an author, from profile documents alone.
+
+    Documents that do not fit into the judge's context are left out whole, flagged.
+
+    Args:
+        bundles: All authors.
+        params: The ``judge`` section.
+        seed: The run's seed.
+        judge: The judge's model.
+        templates: Folder of the prompt templates.
+        repeat: Number of this extraction of the same authors.
+    """
+    template = prompt_template(templates, "judge/traits")
+    space = room(judge.spec.max_context, _QUESTION_TOKENS, template)
+    shown: list[tuple[Bundle, list[Document], list[str]]] = []
     for bundle in bundles:
         by_id = {document.id: document for document in bundle.profile}
-        ids = draw(by_id, params.trait_posts, seed, bundle.author, "traits")
-        shown.append(tuple(ids))
-        documents = "\n\n".join(f"<text>\n{by_id[name].text}\n</text>" for name in ids)
-        requests.append(
-            Request(
-                messages=user(template.render(documents=documents)),
-                temperature=params.temperature,
-                max_tokens=400,
-                seed=derive(seed, bundle.author, "traits"),
+        drawn = draw(by_id, params.trait_posts, seed, bundle.author, "traits")
+        shown.append((bundle, *fit([by_id[name] for name in drawn], space)))
+    requests = [
+        Request(
+            messages=user(
+                template.render(
+                    documents="\n\n".join(fenced(document.text) for document in documents)
+                )
+            ),
+            temperature=params.temperature,
+            max_tokens=_QUESTION_TOKENS,
+            seed=derive(seed, bundle.author, "traits", repeat),
+            repeat=repeat,
+        )
+        for bundle, documents, _ in shown
+        if documents
+    ]
+    answers = iter(ask(judge, requests, TraitQuestions, "trait questions"))
+    extracted = []
+    for bundle, documents, flags in shown:
+        found = next(answers) if documents else None
+        extracted.append(
+            AuthorTraits(
+                author=bundle.author,
+                questions=tuple(found.record.questions) if found and found.record else None,
+                reason=found.reason if found else "no document fits into the judge's context",
+                documents=tuple(document.id for document in documents),
+                flags=tuple(flags),
             )
         )
-    return [
-        AuthorTraits(
-            author=bundle.author,
-            questions=None if found.record is None else tuple(found.record.questions),
-            reason=found.reason,
-            documents=ids,
-        )
-        for bundle, ids, found in zip(
-            bundles, shown, ask(judge, requests, TraitQuestions, "trait questions"), strict=True
-        )
-    ]
+    return extracted
 
 
 def score(
@@ -56,6 +83,8 @@ def score(
     params: JudgeParams,
     seed: int,
     judge: Model,
+    templates: Path = SHIPPED,
+    repeat: int = 0,
 ) -> list[Structured[TraitFindings]]:
     """Call 2a for every answer: the judge sees the text and the five questions only.
 
@@ -65,11 +94,13 @@ def score(
         params: The ``judge`` section.
         seed: The run's seed.
         judge: The judge's model.
+        templates: Folder of the prompt templates.
+        repeat: Number of this asking of the same questions.
 
     Returns:
         The findings in the order of the answers.
     """
-    template = load_template(_TEMPLATES / "trait_score.txt", {"questions", "text"})
+    template = prompt_template(templates, "judge/trait_score")
     requests = []
     for answer in answers:
         questions = traits[answer.author].questions or ()
@@ -80,12 +111,8 @@ def score(
                 messages=user(content),
                 temperature=params.temperature,
                 max_tokens=300,
-                seed=derive(seed, answer.author, answer.case_id, answer.source, "traits"),
+                seed=derive(seed, answer.author, answer.case_id, answer.source, "traits", repeat),
+                repeat=repeat,
             )
         )
     return ask(judge, requests, TraitFindings, "trait scoring")
-
-
-def fenced(text: str) -> str:
-    """A text as data: nothing in it can close the fence around it."""
-    return f"<text>\n{text.replace('<', '‹').replace('>', '›')}\n</text>"

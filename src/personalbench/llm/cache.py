@@ -16,6 +16,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict
 
 from personalbench.errors import UserError
+from personalbench.llm.types import Weighed
 from personalbench.paths import cache_folder
 from personalbench.storage import sha256_bytes
 
@@ -55,6 +56,7 @@ class Response(BaseModel):
         model: The model's name as the server gave it.
         seed: The seed that was sent, None where none was.
         seconds: Latency of the call.
+        weighed: See :class:`~personalbench.llm.types.Reply`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -70,6 +72,7 @@ class Response(BaseModel):
     model: str | None = None
     seed: int | None = None
     seconds: float = 0.0
+    weighed: tuple[Weighed, ...] = ()
 
 
 class KeptAnswer(BaseModel):

@@ -78,6 +78,7 @@ def clean(response: Response, *, cached: bool = False) -> Reply:
         seconds=response.seconds,
         model=response.model,
         seed=response.seed,
+        weighed=response.weighed,
         cached=cached,
     )
 

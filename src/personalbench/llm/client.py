@@ -21,13 +21,15 @@ from personalbench.llm.cache import Response, ResponseCache, answer_key
 from personalbench.llm.clean import clean
 from personalbench.llm.embedded import Address, Layout, embedded_servers, locate, model_file
 from personalbench.llm.prefixes import SharedPrefixes
-from personalbench.llm.types import Reply, Request
+from personalbench.llm.types import Reply, Request, Weighed
 from personalbench.params import ModelParams
 from personalbench.seeds import derive
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 # No token of any vocabulary in use is longer on average over an answer.
 _CHARACTERS_PER_TOKEN = 32
+_LIKELIEST = 20  # the most that hosted services give
+_BEFORE = 40  # characters; enough to tell which field of an object a word belongs to
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,23 @@ class _Message(BaseModel):
     refusal: str | None = None
 
 
+class _Likely(BaseModel):
+    token: str
+    logprob: float
+
+
+class _Token(BaseModel):
+    token: str
+    top_logprobs: list[_Likely] = []
+
+
+class _Logprobs(BaseModel):
+    content: list[_Token] | None = None
+
+
 class _Choice(BaseModel):
     message: _Message
+    logprobs: _Logprobs | None = None
     finish_reason: str | None = None
 
 
@@ -215,6 +232,8 @@ class Model:
             body["seed"] = seed
         if spec.chat_template:
             body["chat_template_kwargs"] = spec.chat_template
+        if request.watch and spec.logprobs:
+            body |= {"logprobs": True, "top_logprobs": _LIKELIEST}
         if request.json_schema is not None and spec.structured:
             body["response_format"] = {
                 "type": "json_schema",
@@ -482,7 +501,26 @@ async def _once(
         model=completion.model,
         seed=body.get("seed"),
         seconds=round(latency, 4),
+        weighed=_weighed(choice.logprobs, request.watch),
     )
+
+
+def _weighed(logprobs: _Logprobs | None, watch: Sequence[str]) -> tuple[Weighed, ...]:
+    """The probabilities of the watched words, wherever a token is one of them."""
+    found = []
+    before = ""
+    for token in (logprobs and logprobs.content) or ():
+        if token.token.strip() in watch:
+            likely = {
+                each.token.strip(): each.logprob
+                for each in reversed(token.top_logprobs)  # of two spellings the likelier
+                if each.token.strip() in watch
+            }
+            found.append(
+                Weighed(before=_encodable(before[-_BEFORE:]) or "", log_probabilities=likely)
+            )
+        before += token.token
+    return tuple(found)
 
 
 def _by_status(error: openai.APIStatusError) -> Exception:

@@ -17,6 +17,20 @@ class Message(BaseModel):
     content: str
 
 
+class Weighed(BaseModel):
+    """How likely the watched words were where the answer has one of them.
+
+    Attributes:
+        before: The end of the answer's text before the word.
+        log_probabilities: Natural logarithms, of the watched words among the likeliest.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    before: str
+    log_probabilities: dict[str, float]
+
+
 class Request(BaseModel):
     """One call; everything in it is part of the cache key.
 
@@ -28,6 +42,8 @@ class Request(BaseModel):
         json_schema: JSON schema the answer must follow, or None for free text.
         stop: Strings that end the answer.
         repeat: Number of this repetition of an otherwise equal call.
+        watch: Words whose probabilities are wanted wherever the answer has one of them;
+            each should be one token, as ``true`` and ``false`` are.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -39,6 +55,7 @@ class Request(BaseModel):
     json_schema: dict[str, Any] | None = None
     stop: tuple[str, ...] = ()
     repeat: int = 0
+    watch: tuple[str, ...] = ()
 
 
 class Reply(BaseModel):
@@ -58,6 +75,8 @@ class Reply(BaseModel):
         seconds: Latency of the call.
         model: The model's name as the server gave it.
         seed: The seed that was sent; None where the server is given none.
+        weighed: One entry a watched word of the answer; empty where the endpoint gives no
+            log-probabilities.
         cached: True when no call was made.
     """
 
@@ -76,6 +95,7 @@ class Reply(BaseModel):
     seconds: float = 0.0
     model: str | None = None
     seed: int | None = None
+    weighed: tuple[Weighed, ...] = ()
     cached: bool = False
 
 

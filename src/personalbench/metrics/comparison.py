@@ -1,6 +1,7 @@
 """Paired comparison of two twins: the same authors and cases, or none."""
 
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -16,6 +17,11 @@ from personalbench.metrics.statistics import (
 
 Scores = Mapping[str, Mapping[str, float | None]]
 """Author to case to score; None where the generation or its measurement failed."""
+
+Episodes = Mapping[str, Mapping[str, Floats | None]]
+"""Author to group to its likeness in every sample, (M,); None where the group is incomplete."""
+
+Value = TypeVar("Value", float, Floats)
 
 LEVEL = 0.05
 _EXACT_UP_TO = 14  # units; 2**14 sign patterns
@@ -58,23 +64,13 @@ def compare(first: Scores, second: Scores, replicates: int, seed: int) -> Compar
     Raises:
         UserError: The two do not have the same authors and cases.
     """
-    _require_same(first, second)
-    pairs = {
-        author: [(score, second[author][case]) for case, score in sorted(cases.items())]
-        for author, cases in first.items()
-    }
-    scored = {
-        author: [(a, b) for a, b in both if a is not None and b is not None]
-        for author, both in pairs.items()
-    }
-    flat = [pair for both in scored.values() for pair in both]
-    differences = {author: [a - b for a, b in both] for author, both in scored.items()}
+    pairs, dropped = _paired(first, second)
+    differences = {author: [a - b for a, b in both] for author, both in pairs.items()}
     return _comparison(
         difference=bootstrap_mean(differences, replicates, seed),
         differences=differences,
-        first=[a for a, _ in flat],
-        second=[b for _, b in flat],
-        dropped=sum(map(len, pairs.values())) - len(flat),
+        pairs=[pair for both in pairs.values() for pair in both],
+        dropped=dropped,
         seed=seed,
     )
 
@@ -91,18 +87,16 @@ def with_failures_as(scores: Scores, worst: float) -> Scores:
 
 
 def compare_likeness(
-    first: Mapping[str, Floats],
-    second: Mapping[str, Floats],
-    group_size: int,
-    replicates: int,
-    seed: int,
+    first: Episodes, second: Episodes, group_size: int, replicates: int, seed: int
 ) -> Comparison:
     """Compare the likeness of two twins group by group.
 
-    The documents of both are resampled together, case by case.
+    The documents of both are resampled together, case by case. Groups that one of the two
+    has not complete are dropped and counted.
 
     Args:
-        first: Of each author, (G, M) by :func:`~.statistics.episode_likeness`.
+        first: Of each author and planned group, what :func:`~.statistics.episode_likeness`
+            gave.
         second: The same for the other twin; groups hold the same cases.
         group_size: Documents in a group.
         replicates: Number of bootstrap replicates.
@@ -111,19 +105,13 @@ def compare_likeness(
     Raises:
         UserError: The two do not have the same authors and groups.
     """
-    _require_same(
-        *(
-            {a: dict.fromkeys(map(str, range(len(t)))) for a, t in twin.items()}
-            for twin in (first, second)
-        )
-    )
-    tables = {author: table - second[author] for author, table in first.items()}
+    pairs, dropped = _paired(first, second)
+    tables = {author: np.array([a - b for a, b in both]) for author, both in pairs.items() if both}
     return _comparison(
         difference=bootstrap_likeness(tables, group_size, replicates, seed),
         differences={author: table[:, 0].tolist() for author, table in tables.items()},
-        first=[value for table in first.values() for value in table[:, 0].tolist()],
-        second=[value for author in first for value in second[author][:, 0].tolist()],
-        dropped=0,
+        pairs=[(float(a[0]), float(b[0])) for both in pairs.values() for a, b in both],
+        dropped=dropped,
         seed=seed,
     )
 
@@ -202,8 +190,7 @@ def cohens_d(first: Sequence[float], second: Sequence[float]) -> Estimate:
 def _comparison(
     difference: Estimate,
     differences: Mapping[str, Sequence[float]],
-    first: Sequence[float],
-    second: Sequence[float],
+    pairs: Sequence[tuple[float, float]],
     dropped: int,
     seed: int,
 ) -> Comparison:
@@ -218,7 +205,7 @@ def _comparison(
     return Comparison(
         difference=difference,
         standard_error=cluster_standard_error(differences),
-        cohens_d=cohens_d(first, second),
+        cohens_d=cohens_d([a for a, _ in pairs], [b for _, b in pairs]),
         p=p,
         exact=exact,
         smallest_p=smallest,
@@ -239,11 +226,30 @@ def _reach_note(smallest_p: float | None, units: int, planned: int) -> str | Non
     )
 
 
-def _require_same(first: Scores, second: Scores) -> None:
+def _paired(
+    first: Mapping[str, Mapping[str, Value | None]],
+    second: Mapping[str, Mapping[str, Value | None]],
+) -> tuple[dict[str, list[tuple[Value, Value]]], int]:
+    """What both have, by author, and how many pairs were dropped because one has it not."""
+    _require_same(first, second)
+    pairs = {
+        author: [
+            (mine, other)
+            for name, mine in sorted(values.items())
+            if mine is not None and (other := second[author][name]) is not None
+        ]
+        for author, values in first.items()
+    }
+    return pairs, sum(map(len, first.values())) - sum(map(len, pairs.values()))
+
+
+def _require_same(
+    first: Mapping[str, Mapping[str, object]], second: Mapping[str, Mapping[str, object]]
+) -> None:
     for author in sorted(first.keys() | second.keys()):
         if (author in first) != (author in second):
             raise UserError(f"twins can't be compared: author {author} is scored for one only")
-        for case in sorted(first[author].keys() ^ second[author].keys()):
+        for name in sorted(first[author].keys() ^ second[author].keys()):
             raise UserError(
-                f"twins can't be compared: author {author}, case {case} is scored for one only"
+                f"twins can't be compared: author {author}, {name} is scored for one only"
             )

@@ -16,13 +16,16 @@ from personalbench.seeds import draw
 from personalbench.stages.calls import write_usage
 from personalbench.stages.check import write_report
 from personalbench.storage import empty_folder, read_records
-from personalbench.topics import make_cases, template_hashes
+from personalbench.templates import template_hashes
+from personalbench.topics import make_cases
 
 
 def run(params: Params) -> str:
     """Freeze a bundle for each drawn author."""
     # The first stage that calls a model looks at all of them: hours of generation should
     # not end at a judge that was never there.
+    # The same holds for a template with a mistake.
+    template_hashes(params.template_folder)
     for spec in params.models_in_use():
         check_reachable(spec)
     documents = read_records(paths.DOCUMENTS, Document)
@@ -31,7 +34,11 @@ def run(params: Params) -> str:
     drafts = [draft(author, documents, params) for author in authors]
     with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as prompter:
         cases = make_cases(
-            [one.references for one in drafts], params.bundle, params.seed, prompter.complete
+            [one.references for one in drafts],
+            params.bundle,
+            params.seed,
+            prompter.complete,
+            params.template_folder,
         )
     # Where a topic is missing, make_cases has stopped: there is no case without one.
     note = write_usage("bundle", None, prompter, [None for each in cases for _ in each])
@@ -108,7 +115,11 @@ def draft(author: str, documents: Sequence[Document], params: Params) -> Bundle:
                 draw(profile, params.bundle.group_size, seed, author, "selected_profile")
             ),
             prompt_model=ModelIdentity(id=model.id, revision=model.revision),
-            templates=template_hashes(),
+            templates={
+                name.removeprefix("topics/"): sha256
+                for name, sha256 in template_hashes(params.template_folder).items()
+                if name.startswith("topics/")
+            },
         ),
         profile=tuple(profile[name] for name in sorted(profile)),
         references=tuple(own[name] for name in chosen),

@@ -21,7 +21,15 @@ def run(params: Params, line: str) -> str:
     references = reference_documents(bundles)
     spec = params.models[params.judge.model]
     with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as model:
-        judgements = judge(answers, traits, references, params.judge, params.seed, model)
+        judgements = judge(
+            answers,
+            traits,
+            references,
+            params.judge,
+            params.seed,
+            model,
+            params.template_folder,
+        )
     judged = [
         each for answer, each in zip(answers, judgements, strict=True) if answer.status == "ok"
     ]

@@ -57,5 +57,6 @@ def _written(
                 if each is not None
             ),
             seed=params.seed,
+            templates=params.template_folder,
         )
         return answer(bundles, twin, section, generator), model

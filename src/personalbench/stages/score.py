@@ -5,6 +5,7 @@ from personalbench.bundle import load_bundles
 from personalbench.encoders.kept import KeptVectors
 from personalbench.encoders.load import load_encoder
 from personalbench.judge.records import Judgement
+from personalbench.metrics.copying import CopyingLimits
 from personalbench.params import Params
 from personalbench.scores import score
 from personalbench.storage import read_records, write_json
@@ -24,6 +25,7 @@ def run(params: Params, line: str) -> str:
         encoder,
         params.score.bootstrap,
         params.seed,
+        CopyingLimits(params.score.copied_run, params.score.copied_share),
     )
     path = paths.SCORES / f"{line}.json"
     write_json(path, scores.model_dump(mode="json"))

@@ -15,7 +15,7 @@ def run(params: Params) -> str:
     bundles = load_bundles(paths.BUNDLES)
     spec = params.models[params.judge.model]
     with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as judge:
-        traits = extract(bundles, params.judge, params.seed, judge)
+        traits = extract(bundles, params.judge, params.seed, judge, params.template_folder)
     results = [None if author.questions is not None else author.reason for author in traits]
     hold_to_limit("traits", None, judge, results, params.judge.max_failure_rate, "judge")
     note = write_usage("traits", None, judge, results)

@@ -11,14 +11,18 @@ from ruamel.yaml import YAML
 
 import personalbench
 from personalbench.storage import sha256_bytes
-from personalbench.templates import Template
+from personalbench.templates import template_hashes
 
 EXPERIMENT_TAG = "dvc_exp."
 """Prefix of the tag that links a run with a DVC experiment; the value is its baseline."""
 
 
-def provenance() -> dict[str, str]:
-    """Tags on the code, the pipeline's state and the DVC experiment that runs."""
+def provenance(templates: Path) -> dict[str, str]:
+    """Tags on the code, the prompts, the pipeline's state and the DVC experiment that runs.
+
+    Args:
+        templates: Folder of the prompt templates.
+    """
     experiment = {
         name: os.environ[name]
         for name in ("DVC_EXP_NAME", "DVC_EXP_BASELINE_REV")
@@ -32,7 +36,7 @@ def provenance() -> dict[str, str]:
         **experiment,
         "personalbench_version": personalbench.__version__,
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs",
-        **template_hashes(),
+        **{f"template.{name}": sha256 for name, sha256 in template_hashes(templates).items()},
     }
 
 
@@ -67,15 +71,3 @@ def lock_hash(path: Path) -> str | None:
     ]
     hashes = sorted(f"{name} {stage}" for name, stage in stages.items() if name != "track")
     return sha256_bytes("\n".join(hashes).encode())
-
-
-def template_hashes() -> dict[str, str]:
-    """The hash of every prompt template."""
-    package = Path(__file__).parent.parent
-    return {
-        f"template.{path.stem}": Template(
-            path.stem, path.read_text(encoding="utf-8").strip()
-        ).sha256
-        for folder in ("twins", "judge")
-        for path in sorted((package / folder).glob("*.txt"))
-    }

@@ -10,7 +10,7 @@ from personalbench.llm.usage import Usage
 from personalbench.metrics.catalogue import catalogue
 from personalbench.metrics.estimate import Estimate
 from personalbench.report.results import Results
-from personalbench.report.table import cell, markdown
+from personalbench.report.section import Cell, Table, columns, plain
 from personalbench.scores import Scores
 
 
@@ -200,13 +200,17 @@ def _plain_reason(estimate: Estimate) -> str:
 def describe_run(results: Results, twin: str) -> str:
     """Markdown: where each number of a twin stands."""
     known = catalogue(results.encoder.family)
-    rows = [["metric", "twin", "ceiling", "floor"]]
-    for metric, estimate in results.twins[twin].summary.items():
-        if metric in known:
-            lines = [results.estimate(line, metric) for line in ("ceiling", "floor")]
-            rows.append([known[metric].title, *map(cell, (estimate, *lines))])
+    rows: list[tuple[Cell, ...]] = [
+        (
+            known[metric].title,
+            *(results.estimate(line, metric) for line in (twin, "ceiling", "floor")),
+        )
+        for metric in results.twins[twin].summary
+        if metric in known
+    ]
+    table = Table("", columns("metric", "twin", "ceiling", "floor"), tuple(rows))
     return (
-        f"{markdown(rows)}\n\n"
+        f"{plain(table)}\n\n"
         "Ceiling: the authors' own held-out writing, measured in the same way. "
         "Floor: documents by other people. Brackets: 95 % intervals."
     )

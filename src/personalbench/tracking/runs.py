@@ -66,7 +66,7 @@ def run_record(params: Params, results: Results, bundles: Sequence[Bundle], twin
             "data_quality": quality_verdict(quality),
             **{name: verdict for report in quality for name, verdict in report.tags().items()},
             **status_tags(results, twin),
-            **provenance(),
+            **provenance(params.template_folder),
         },
         links=experiment_links(),
         metrics=metric_points(results, twin) + usage_points(read_usage(paths.USAGE, [twin])),
@@ -165,7 +165,8 @@ def quality_verdict(reports: Sequence[QualityReport]) -> str:
 def artifacts(params: Params, twin: str) -> list[Artifact]:
     """The files of a twin's run; those with texts only where params allow them."""
     open_to_all: dict[str, list[Path]] = {
-        "report": [paths.REPORTS / "report.md", paths.REPORTS / "methods.png"],
+        "report": [paths.REPORTS / "report.md"],
+        "report/figures": sorted(paths.FIGURES.glob("*.png")),
         "quality": [
             paths.QUALITY,
             paths.QUALITY_PAGE,
@@ -174,8 +175,9 @@ def artifacts(params: Params, twin: str) -> list[Artifact]:
         ],
         "encoder": [paths.ENCODER / "weights.json"],
     }
-    # Scores hold reasons in the words of a server or of a model.
+    # The page shows every case; scores hold reasons in the words of a server or of a model.
     with_texts: dict[str, list[Path]] = {
+        "page": [paths.PAGE],
         "answers": [paths.ANSWERS / f"{twin}.jsonl"],
         "judgements": [paths.JUDGEMENTS / f"{twin}.jsonl", paths.TRAITS],
         "scores": [paths.SCORES / f"{line}.json" for line in (twin, "ceiling", "floor")],

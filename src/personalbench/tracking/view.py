@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from personalbench.metrics.catalogue import catalogue
-from personalbench.report.results import MAIN_METRICS
+from personalbench.metrics.catalogue import MAIN_METRICS, catalogue
 from personalbench.storage import sha256_bytes
 
 if TYPE_CHECKING:

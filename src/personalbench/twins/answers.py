@@ -9,6 +9,7 @@ from personalbench.bundle import Bundle
 from personalbench.llm.types import Reply, Request, Status
 from personalbench.params import PromptedParams
 from personalbench.seeds import derive
+from personalbench.topics import with_first_sentences
 from personalbench.twins import contrastive, few_shot, non_personalized, profile
 from personalbench.twins.prompts import Generator, Prompt
 
@@ -34,7 +35,7 @@ class Answer(BaseModel):
         reason: Why the status is not ``ok``.
         flags: What a reader should know.
         document: Id of the document, for a real text.
-        seen: Ids of the profile documents that the twin saw.
+        seen: Ids of the profile documents that the twin saw, or may have seen.
         seed: The sampling seed.
         prompt_tokens: As the server counted.
         completion_tokens: As the server counted.
@@ -71,6 +72,8 @@ def answer(
     Returns:
         One answer a case, in the order of bundles and cases; failures included.
     """
+    if params.topics == "first_sentence":
+        bundles = [with_first_sentences(bundle, generator.templates) for bundle in bundles]
     prompts: list[Prompt] = METHODS[params.method].prompts(bundles, params, generator)
     sent = [prompt for prompt in prompts if prompt.failure is None]
     requests = [

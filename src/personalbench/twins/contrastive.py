@@ -8,30 +8,32 @@ from personalbench.llm.types import user
 from personalbench.metrics.stylometry import style_of
 from personalbench.params import ContrastiveParams
 from personalbench.seeds import draw
-from personalbench.templates import load_template
-from personalbench.twins.prompts import TEMPLATES, Generator, Prompt, fit, numbered, sample
+from personalbench.templates import prompt_template
+from personalbench.twins.prompts import NOTHING_FITS, Generator, Prompt, fit, numbered, room, sample
+
+_FEATURES = 200  # characters, of either side's measured features
 
 
 def prompts(
     bundles: Sequence[Bundle], params: ContrastiveParams, generator: Generator
 ) -> list[Prompt]:
     """Samples of the author, samples of others to keep away from, measured features."""
-    template = load_template(
-        TEMPLATES / "contrastive.txt",
-        {"samples", "others", "features", "other_features", "prompt"},
-    )
+    template = prompt_template(generator.templates, "twins/contrastive")
     made: list[Prompt] = []
     for bundle in bundles:
         drawn, flags = sample(bundle, params.samples, generator.seed, "contrastive")
-        room = (generator.context - generator.max_tokens - 500) // 2
-        own, own_cut = fit(drawn, room)
-        others, others_cut = fit(_others(bundle, params.authors, generator.seed), room)
-        if not others:
-            made += [
-                Prompt(bundle.author, case.id, (), failure="no other author to contrast with")
-                for case in bundle.cases
-            ]
-            continue
+        avoided = _others(bundle, params.authors, generator.seed)
+        longest = max((case.prompt for case in bundle.cases), key=len)
+        space = room(generator.context, generator.max_tokens, template, longest) // 2 - _FEATURES
+        own, own_cut = fit(drawn, space)
+        others, others_cut = fit(avoided, space)
+        failure = None
+        if not avoided:
+            failure = "no other author to contrast with"
+        elif not own or not others:
+            failure = NOTHING_FITS
+        elif len(avoided) < params.authors:
+            flags.append("fewer_authors")
         shared = {
             "samples": numbered(own, "Sample"),
             "others": numbered(others, "Other"),
@@ -45,6 +47,7 @@ def prompts(
                 user(template.render(**shared, prompt=case.prompt)),
                 seen=tuple(document.id for document in own),
                 flags=tuple(dict.fromkeys([*flags, *own_cut, *others_cut])),
+                failure=failure,
             )
             for case in bundle.cases
         ]

@@ -72,7 +72,14 @@ def read_answers(
     if absent and not allow_missing:
         more = f" and {len(absent) - _SHOWN} more" if len(absent) > _SHOWN else ""
         raise UserError(f"{path}: no answer to {', '.join(absent[:_SHOWN])}{more}; answer them")
-    return [_answer(*key, name, found[key][1] if key in found else None) for key in cases]
+    # Nobody knows what the program saw: copying is looked for in the whole profile.
+    profiles = {
+        bundle.author: tuple(document.id for document in bundle.profile) for bundle in bundles
+    }
+    return [
+        _answer(*key, name, found[key][1] if key in found else None, profiles[key[0]])
+        for key in cases
+    ]
 
 
 def _named(key: tuple[str, str], alone: str | None) -> str:
@@ -80,7 +87,9 @@ def _named(key: tuple[str, str], alone: str | None) -> str:
     return case_id if alone else f"{case_id} of {author}"
 
 
-def _answer(author: str, case_id: str, name: str, output: str | None) -> Answer:
+def _answer(
+    author: str, case_id: str, name: str, output: str | None, profile: tuple[str, ...]
+) -> Answer:
     if output is None:
         return Answer(
             author=author,
@@ -99,4 +108,4 @@ def _answer(author: str, case_id: str, name: str, output: str | None) -> Answer:
             text="",
             reason="the output is empty",
         )
-    return Answer(author=author, case_id=case_id, source=name, text=output)
+    return Answer(author=author, case_id=case_id, source=name, text=output, seen=profile)

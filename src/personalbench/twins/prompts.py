@@ -8,10 +8,16 @@ from personalbench.bundle import Bundle
 from personalbench.corpus.document import Document
 from personalbench.llm.types import Ask, Message
 from personalbench.seeds import draw
+from personalbench.templates import SHIPPED, Template
 
-TEMPLATES = Path(__file__).parent
 # A cautious estimate for English under the tokenizers in use: more is cut than must be.
 CHARACTERS_PER_TOKEN = 3.5
+_LABEL = 20  # characters around a document
+_CHAT = 50  # tokens that a chat template adds
+
+
+NOTHING_FITS = "no document fits into the generator's context"
+"""Why a method that shows documents has nothing to send."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,7 @@ class Generator:
         max_tokens: Tokens of an answer.
         temperature: Of the answers.
         seed: The run's seed.
+        templates: Folder of the prompt templates.
     """
 
     ask: Ask
@@ -52,6 +59,7 @@ class Generator:
     max_tokens: int
     temperature: float
     seed: int
+    templates: Path = SHIPPED
 
 
 def sample(bundle: Bundle, count: int, seed: int, purpose: str) -> tuple[list[Document], list[str]]:
@@ -59,7 +67,8 @@ def sample(bundle: Bundle, count: int, seed: int, purpose: str) -> tuple[list[Do
 
     The documents that the twin is compared with afterwards are left out, so that copying
     a sample is not copying the yardstick; where too few would remain, all are drawn from
-    and the flag ``sees_compared_documents`` says so.
+    and the flag ``sees_compared_documents`` says so. An author with fewer documents than
+    asked for shows them all, flagged ``fewer_samples``.
 
     Returns:
         The documents and the flags.
@@ -69,21 +78,39 @@ def sample(bundle: Bundle, count: int, seed: int, purpose: str) -> tuple[list[Do
     flags: list[str] = []
     if len(unseen) < count:
         unseen, flags = list(bundle.profile), ["sees_compared_documents"]
+    if len(unseen) < count:
+        flags.append("fewer_samples")
     by_id = {document.id: document for document in unseen}
     return [by_id[name] for name in draw(by_id, count, seed, bundle.author, purpose)], flags
 
 
-def fit(documents: Sequence[Document], tokens: int) -> tuple[list[Document], list[str]]:
-    """Keep as many whole documents as fit into a number of tokens, by estimate.
+def room(context: int, answer: int, template: Template, *texts: str) -> int:
+    """Characters, by estimate, that are left for documents beside all else.
+
+    Args:
+        context: Tokens that prompt and answer may take together.
+        answer: Tokens of the answer.
+        template: What the documents are put into.
+        texts: What else is put into it.
+    """
+    prompt = len(template.text) + sum(map(len, texts))
+    return int((context - answer - _CHAT) * CHARACTERS_PER_TOKEN) - prompt
+
+
+def fit(documents: Sequence[Document], space: int) -> tuple[list[Document], list[str]]:
+    """Keep whole documents, in their order, while they and their labels fit.
+
+    Args:
+        documents: What should be shown.
+        space: Characters; see :func:`room`.
 
     Returns:
         The documents that fit, and the flag ``samples_cut`` where some did not.
     """
     kept: list[Document] = []
-    room = tokens * CHARACTERS_PER_TOKEN
     for document in documents:
-        room -= len(document.text)
-        if room < 0:
+        space -= len(document.text) + _LABEL
+        if space < 0:
             return kept, ["samples_cut"]
         kept.append(document)
     return kept, []

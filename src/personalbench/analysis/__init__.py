@@ -1,0 +1,1 @@
+"""What takes more than one line to see: lines compared, and what answers are like."""
