@@ -76,6 +76,7 @@ def scores(line: str, authors: tuple[str, ...], shift: float = 0.0) -> Scores:
         encoder=ENCODER,
         answers=5 * len(authors),
         failed=1,
+        copied=0,
         judge_failures=Estimate(value=0.25),
         truncated=0,
         unreliable=0,

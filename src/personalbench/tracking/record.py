@@ -87,6 +87,7 @@ def metric_points(results: Results, twin: str) -> tuple[MetricPoint, ...]:
         ]
     counts = {
         "answers/failed": scores.failed,
+        "answers/copied": scores.copied,
         "answers/truncated": scores.truncated,
         "answers/unreliable": scores.unreliable,
         "answers/judge_failures": scores.judge_failures.value,
