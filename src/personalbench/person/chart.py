@@ -64,7 +64,8 @@ class Chart:
 _WIDTH, _LEFT, _RIGHT, _ROW = 440, 16, 424, 46
 _STYLE = """
 .pb-chart { font: 13px system-ui, sans-serif; }
-.pb-chart text { fill: #1d2329; }
+.pb-chart text { fill: #1d2329; stroke: #fff; stroke-width: 4px; stroke-opacity: .8; }
+.pb-chart text { paint-order: stroke; }
 .pb-chart .pb-quiet { fill: #56606a; font-size: 12px; }
 .pb-chart .pb-axis { stroke: #8b949e; }
 .pb-chart .pb-twin { fill: #0072b2; stroke: #0072b2; }
@@ -73,7 +74,7 @@ _STYLE = """
 .pb-chart .pb-unrelated { fill: #c04f00; stroke: #c04f00; }
 .pb-chart .pb-band { opacity: .14; stroke: none; }
 @media (prefers-color-scheme: dark) {
-  .pb-chart text { fill: #e6edf3; }
+  .pb-chart text { fill: #e6edf3; stroke: #191f26; }
   .pb-chart .pb-quiet { fill: #9da7b1; }
   .pb-chart .pb-axis { stroke: #6e7781; }
   .pb-chart .pb-twin { fill: #58b4ea; stroke: #58b4ea; }

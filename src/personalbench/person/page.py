@@ -156,8 +156,10 @@ def _last_sections(run: Run) -> list[Section]:
 def _basis(run: Run) -> str:
     return (
         f"Groups of {run.bundle.group_size} texts against {run.bundle.group_size} profile "
-        f"documents, {len(run.groups)} groups; encoder {run.settings.encoder.name}; intervals "
-        f"from {run.settings.replicates:,} resamples of groups and texts."
+        f"documents, {_counted(len(run.groups), 'group')}; encoder {run.settings.encoder.name}; "
+        f"intervals from {run.settings.replicates:,} resamples of groups and texts. The unrelated writers "
+        "that come with luar-mini kept web diaries in 2004: someone who writes another kind of "
+        "text is far from all of them."
     )
 
 
@@ -170,9 +172,7 @@ def _numbers(run: Run) -> tuple[Table, ...]:
         ("improvement over the model", run.improvement),
         ("share of the gap closed", run.gap_closed),
     ]
-    tables = [
-        Table(caption="Likeness to the person", columns=_columns("", "value"), rows=tuple(rows))
-    ]
+    tables = [Table(caption="Likeness to the person", columns=_columns("", ""), rows=tuple(rows))]
     if run.unrelated is not None:
         of = run.unrelated
         spread: Cell = missing("one writer only") if of.sd is None else of.sd
@@ -278,3 +278,7 @@ def _fenced(text: str) -> str:
     longest = max((len(run) for run in re.findall(r"~+", text)), default=0)
     fence = "~" * max(3, longest + 1)
     return f"{fence}text\n{text}\n{fence}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -95,16 +95,20 @@ def _among_unrelated(run: Run, twin: float) -> list[str]:
     if unrelated is None:
         return [f"How alike unrelated writers are is not known: {run.unrelated_reason}."]
     above = sum(score > twin for score in unrelated.scores)
-    if above == 0:
-        return [f"The twin is more like the person than each of {unrelated.n} unrelated writers."]
+    more = f"{above} of {unrelated.n} unrelated writers are more like the person than the twin is"
     if twin <= unrelated.p95:
-        return [
-            f"{above} of {unrelated.n} unrelated writers are more like the person than the twin "
-            "is: by this measure it can't be told from a stranger."
-        ]
+        return [f"{more}: by this measure it can't be told from a stranger."]
+    said = (
+        f"The twin is more like the person than each of {unrelated.n} unrelated writers."
+        if above == 0
+        else f"{more}: it is above 95 of 100 strangers."
+    )
+    base = run.baseline.likeness.value if run.baseline else None
+    if base is None or base <= unrelated.p95:
+        return [said]
     return [
-        f"{above} of {unrelated.n} unrelated writers are more like the person than the twin is: "
-        "it is above 95 of 100 strangers."
+        f"{said} But so is the model without the person: subject and kind of text set both apart "
+        "from those writers, and only the improvement is the twin's own."
     ]
 
 
