@@ -3,12 +3,13 @@
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import personalbench
-from bearing import Bearing, answers, person, wordy
+from bearing import Bearing, answers, person, replace_text, wordy
 from personalbench.errors import UserError
 
 ROOT = Path(__file__).parent.parent
@@ -69,10 +70,14 @@ def test_mlflow_evaluates_with_the_scorers(tmp_path: Path, monkeypatch: pytest.M
 
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path / 'mlflow.db'}")
     mlflow.set_experiment("evaluated")
+    words = " the cat and the dog"
     bundle = person(tmp_path / "ada")
+    bundle = replace(
+        bundle, profile=tuple(replace_text(one, one.text + words) for one in bundle.profile)
+    )
     angles = [0, 10, 20, 30, 40, 50, 60, 70, 80, 89]
     rows = [
-        {"inputs": {"prompt": f"Write on {angle}."}, "outputs": wordy(angle, "twin")}
+        {"inputs": {"prompt": f"Write on {angle}."}, "outputs": wordy(angle, "twin") + words}
         for angle in angles
     ]
     copied = bundle.profile[0].text
@@ -88,6 +93,7 @@ def test_mlflow_evaluates_with_the_scorers(tmp_path: Path, monkeypatch: pytest.M
         found = by_output[row["outputs"]]
         assert found["bearing_1v5/value"] == pytest.approx(math.cos(math.radians(angle)), abs=1e-6)
     assert by_output[copied]["copied_run/value"] == len(copied.split())
-    assert by_output[copied]["func_cos/value"] is not None
+    # The profile and the answers use "the" twice as often as "and", and no other.
+    assert by_output[rows[0]["outputs"]]["func_cos/value"] == pytest.approx(1)
     assert math.isnan(by_output[" "]["bearing_1v5/value"] or math.nan)
     mlflow.set_tracking_uri("")

@@ -141,7 +141,10 @@ def _compared(run: Run, first: Run, own: Floats, others: Floats) -> Compared:
     a, b = (np.stack([rows[ids] for ids in shared]) for rows in (mine, theirs))
     person = run.bundle.author
     difference = compare_likeness(
-        {person: a}, {person: b}, size, settings.replicates, settings.seed
+        *({person: dict(zip(map(" ".join, shared), rows, strict=True))} for rows in (a, b)),
+        size,
+        settings.replicates,
+        settings.seed,
     )
     verdict = _verdict(difference.difference)
     needed = groups_needed(a - b, size) if verdict == "cannot tell" else None
