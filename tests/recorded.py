@@ -63,7 +63,14 @@ def record_project(
         (folder / "reports" / name).write_text(name, encoding="utf-8")
     paths.PAGE.write_text(f"<p>{SECRET}</p>", encoding="utf-8")
     params = load_params(ROOT / "params.yaml")
-    return params.model_copy(update={"twins": list(twins), "templates": None})
+    extra = {name: params.personalize.twin("few_shot") for name in twins}
+    personalize = params.personalize.model_copy()
+    object.__setattr__(
+        personalize, "__pydantic_extra__", {**extra, **params.personalize.__pydantic_extra__}
+    )
+    return params.model_copy(
+        update={"twins": list(twins), "templates": None, "personalize": personalize}
+    )
 
 
 def scores(line: str, authors: tuple[str, ...], shift: float = 0.0) -> Scores:

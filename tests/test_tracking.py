@@ -127,7 +127,16 @@ def test_the_same_results_are_logged_once(params: Params) -> None:
     assert {run.info.run_id for run in runs()} == before
 
 
-def test_a_changed_answer_is_another_result(params: Params, tmp_path: Path) -> None:
+def test_the_registry_has_a_version_for_each_encoder(params: Params) -> None:
+    track.run(params)
+    with open_store() as client:
+        versions = client.search_model_versions("name = 'luar-mini'")
+        assert [version.tags for version in versions] == [{"revision": "abc"}]
+        folder = Path(client.download_artifacts(versions[0].run_id, "encoder"))
+    assert json.loads((folder / "weights.json").read_text("utf-8"))["revision"] == "abc"
+
+
+def test_a_changed_answer_is_another_result(params: Params) -> None:
     track.run(params)
     with open(paths.ANSWERS / "profile.jsonl", "a", encoding="utf-8") as file:
         file.write("\n")

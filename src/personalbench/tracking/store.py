@@ -3,7 +3,7 @@
 import json
 import os
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -152,6 +152,7 @@ def _send(client: "MlflowClient", parcel: Parcel) -> Arrival:
         }
         run = client.create_run(experiment_id, run_name=record.name, tags=tags)
     _fill(client, run, parcel)
+    _register_encoder(client, run.info.run_id, record.params)
     client.set_terminated(run.info.run_id)
     return Arrival(experiment_id, run.info.run_id, is_new=True)
 
@@ -211,6 +212,25 @@ def _fill(client: "MlflowClient", run: "Run", parcel: Parcel) -> None:
         client.log_batch(run_id, metrics=some_metrics)
     client.log_inputs(run_id, [_dataset(dataset) for dataset in record.datasets])
     client.log_artifacts(run_id, str(parcel.artifacts))
+
+
+def _register_encoder(client: "MlflowClient", run_id: str, params: Mapping[str, str]) -> None:
+    """A version in the model registry for each revision of the encoder.
+
+    It points to the record of the encoder's verified files; DVC has the files themselves.
+    """
+    name, revision = params["encoder"], params["encoder_revision"]
+    if not client.search_registered_models(f"name = '{name}'"):
+        client.create_registered_model(
+            name,
+            description="Authorship encoder of PersonalBench. Versions hold the hashes of its "
+            "files; `dvc pull models/encoder` in the repository gets the files.",
+        )
+    known = client.search_model_versions(f"name = '{name}'")
+    if all(version.tags.get("revision") != revision for version in known):
+        client.create_model_version(
+            name, f"runs:/{run_id}/encoder", run_id=run_id, tags={"revision": revision}
+        )
 
 
 def _batches(items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:
