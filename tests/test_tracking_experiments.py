@@ -26,7 +26,8 @@ samples = YAML(typ="safe").load(Path("params.yaml"))["personalize"]["few_shot"][
 record_project(Path.cwd())
 path = Path("data/scores/few_shot.json")
 path.write_text(path.read_text().replace('"value": 0.5,', f'"value": 0.5{{samples}},'))
-Path("reports/metrics.json").write_text(json.dumps({{"few_shot": {{"luar": float(f"0.5{{samples}}")}}}}))
+metrics = {{"few_shot": {{"luar": float(f"0.5{{samples}}")}}}}
+Path("reports/metrics.json").write_text(json.dumps(metrics))
 """
 
 
@@ -148,9 +149,7 @@ def test_a_grid_in_two_workers_loses_and_mixes_nothing(project: Project) -> None
 
 
 def test_an_experiment_in_a_temporary_folder_leaves_everything_here(project: Project) -> None:
-    project.run(
-        "dvc", "exp", "run", "--temp", "-n", "apart", "-S", "personalize.few_shot.samples=6"
-    )
+    project.run("dvc", "exp", "run", "--temp", "-n", "apart", "-S", change)
     assert project.tags()["6"] == {"apart"}
     # The same again under another name comes from the run cache, and is linked.
     project.run(
