@@ -149,12 +149,11 @@ def test_a_grid_in_two_workers_loses_and_mixes_nothing(project: Project) -> None
 
 
 def test_an_experiment_in_a_temporary_folder_leaves_everything_here(project: Project) -> None:
+    change = "personalize.few_shot.samples=6"
     project.run("dvc", "exp", "run", "--temp", "-n", "apart", "-S", change)
     assert project.tags()["6"] == {"apart"}
     # The same again under another name comes from the run cache, and is linked.
-    project.run(
-        "dvc", "exp", "run", "--temp", "-n", "again", "-S", "personalize.few_shot.samples=6"
-    )
+    project.run("dvc", "exp", "run", "--temp", "-n", "again", "-S", change)
     assert project.tags()["6"] == {"apart", "again"}
     assert project.run("git", "status", "--short") == ""
     assert {path.name for path in (project.folder / ".cache").iterdir()} == {"track"}
