@@ -120,6 +120,9 @@ class Stub:
             daemon_threads = True
             request_queue_size = 64
 
+            def handle_error(self, request: Any, client_address: Any) -> None:
+                """A client that gave up, or was killed, is what tests are about."""
+
         self._server = Server(("127.0.0.1", port), Handler)
         self.port: int = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()

@@ -42,9 +42,24 @@ def test_kaggle_file_works_without_configuration(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path, suffix):
+    text = "id,text\n7,The cat sat." if suffix == "csv" else '{"id": 7, "text": "The cat sat."}'
+    path = tmp_path / f"posts.{suffix}"
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert [(d.author, d.text) for d in read(path, date=None)] == [("7", "The cat sat.")]
+
+
 def test_long_fields_are_whole(tmp_path):
     path = write_csv(tmp_path / "long.csv", [kaggle("7", "abcd " * 40_000)])
     assert len(read(path)[0].text) == 5 * 40_000 - 1
+
+
+def test_nul_bytes_go_and_are_counted(tmp_path):
+    path = write_csv(tmp_path / "nul.csv", [kaggle("7", "He\x00llo there")])
+    with Intake(TableReader(path, ColumnParams())) as intake:
+        assert intake.document(intake.entries[0], "profile").text == "Hello there"
+        assert intake.notes == [("nul_bytes_removed", "7-1: 1")]
 
 
 def test_a_document_of_a_million_characters_is_read_whole(tmp_path):

@@ -206,6 +206,11 @@ def test_a_server_that_always_says_the_same_does_not_follow_the_seed(
     assert (result.seed, result.json_schema) == (False, None)
 
 
+def test_a_first_answer_that_differs_is_no_ignored_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    cold: Script = lambda body, number: Says("Cold.") if number == 0 else obedient(body, number)  # noqa: E731
+    assert check_stub(cold, monkeypatch).seed is True
+
+
 def test_what_is_not_sent_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     result = check_stub(obedient, monkeypatch, send_seed=False, structured=False)
     assert (result.seed, result.json_schema, result.problems) == (None, None, ())
@@ -230,7 +235,7 @@ def test_the_commands_list_and_check(project: Path, monkeypatch: pytest.MonkeyPa
         checked = run("models", "check", "mine", "--json")
         assert checked.exit_code == 0
         assert json.loads(checked.stdout)["seed"] is True
-        assert "thinking_off: True" in run("models", "check", "mine").output
+        assert "\nthinking off: yes\n" in run("models", "check", "mine").output
         assert run("models", "check", "yours").exit_code == 2
         stub.script = lambda body, number: Says("The sea.")
         assert run("models", "check", "mine").exit_code == 1

@@ -24,9 +24,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def model(here: Path) -> Iterator[Sequence[str]]:
-    """Options that name the stub; its params.yaml is the shipped one with another entry."""
+    """Options that name the stub; params.yaml is the shipped one with another entry."""
     stub = Stub(lambda body, number: Says(f"The text is about matter {number}."))
     text = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    text = text.replace("templates: src/personalbench/prompts\n", "")
     entry = (
         "  stub:\n    kind: server\n    family: stub\n    id: stub-1b\n    revision: 0123abc\n"
         f"    endpoints: ['{stub.endpoint}']\n    concurrency: 1\n"

@@ -83,6 +83,8 @@ def test_a_judge_that_knows_separates_the_authors_from_others() -> None:
 def test_a_judge_that_always_says_yes_separates_nothing() -> None:
     found = measured({"ceiling": line(5, True), "floor": line(5, True)})
     assert [lens.separates for lens in found.separations] == [False, False]
+    # An interval from 0 to 0 would look certain.
+    assert [lens.difference.ci_low for lens in found.separations] == [None, None]
     assert found.yes_rate_floor.value == 1
     assert found.verdict_auc.reason == "the endpoint gave no log-probabilities of the verdicts"
 

@@ -5,6 +5,8 @@ answers at once.
 """
 
 import errno
+import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,9 @@ class _Cli(click.Group):
     """Turns the operating system's faults that a user can mend into one line."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        if isinstance(sys.stdout, TextIOWrapper):
+            # Names and ids may hold characters that the console does not have.
+            sys.stdout.reconfigure(errors="backslashreplace")
         try:
             return super().invoke(ctx)
         except OSError as error:
@@ -70,6 +75,14 @@ def stage(name: str, item: tuple[str, ...]) -> None:
 
 
 @main.command()
+def metrics() -> None:
+    """Explain every metric; this is docs/metrics.md."""
+    from personalbench.report.parts.glossary import metrics_page
+
+    click.echo(metrics_page(), nl=False)
+
+
+@main.command()
 def results() -> None:
     """Show the method table of the last run, and where everything lies."""
     from personalbench import paths
@@ -80,7 +93,9 @@ def results() -> None:
 
     params = load_params()
     click.echo(plain(method_table(load_results(paths.SCORES, params.twins))))
-    click.echo(f"\nWhat it means: {paths.REPORTS / 'report.md'}, {paths.REPORTS / 'methods.png'}")
+    click.echo(
+        f"\nWhat it means: {paths.PAGE} (or, without the cases, {paths.REPORTS / 'report.md'})"
+    )
     click.echo("Compare twins: personalbench ui")
 
 
@@ -148,7 +163,8 @@ def weights() -> None:
 
 @main.command("train-encoder")
 @click.argument("documents", type=click.Path(path_type=Path))
-@click.argument("validation", type=click.Path(path_type=Path))
+@click.option("--without", type=click.Path(path_type=Path), help="Documents of authors to skip.")
+@click.option("--held-out", type=click.IntRange(2), default=100, show_default=True)
 @click.option("--work", type=click.Path(path_type=Path), required=True, help="Checkpoint and log.")
 @click.option("--steps", type=click.IntRange(1), required=True, help="Steps at the full rate.")
 @click.option("--decay", type=click.IntRange(1), help="Steps of decay; then write --output.")
@@ -156,24 +172,26 @@ def weights() -> None:
 @click.option("--seed", default=42, show_default=True)
 def train_encoder(
     documents: Path,
-    validation: Path,
+    without: Path | None,
+    held_out: int,
     work: Path,
     steps: int,
     decay: int | None,
     output: Path | None,
     seed: int,
 ) -> None:
-    """Train luar-mini's adapter on DOCUMENTS; VALIDATION has other authors.
+    """Train luar-mini's adapter on DOCUMENTS, as the corpus stage writes them.
 
-    Both are files of documents as the corpus stage writes them. Run again with more
-    --steps, training goes on from the checkpoint in --work.
+    Some authors are held out for validation. Run again with more --steps, training goes
+    on from the checkpoint in --work.
     """
     from personalbench.encoders.train import Recipe
     from personalbench.stages.train_encoder import run
 
     if (decay is None) != (output is None):
         raise click.UsageError("--decay and --output belong together")
-    click.echo(run(documents, validation, work, Recipe(seed=seed), steps, decay, output))
+    recipe = Recipe(seed=seed)
+    click.echo(run(documents, without, held_out, work, recipe, steps, decay, output))
 
 
 @main.command()
@@ -238,7 +256,6 @@ def inspect(source: str, as_json: bool, **thresholds: int | None) -> None:
     not given are those of params.yaml in this folder, if there is one.
     """
     import json
-    import sys
     from pathlib import Path
 
     from personalbench.corpus.inspection import inspect_source
@@ -251,9 +268,8 @@ def inspect(source: str, as_json: bool, **thresholds: int | None) -> None:
     inspection = inspect_source(source, params.model_copy(update=given), seed)
     if as_json:
         click.echo(json.dumps(inspection.model_dump(mode="json"), allow_nan=False, indent=2))
-    else:  # names may hold characters that the console does not have
-        encoding = sys.stdout.encoding
-        click.echo(inspection.text().encode(encoding, "backslashreplace").decode(encoding))
+    else:
+        click.echo(inspection.text())
 
 
 @main.group(invoke_without_command=True)
@@ -284,10 +300,7 @@ def models_check(name: str, as_json: bool) -> None:
     if as_json:
         click.echo(result.model_dump_json(indent=2))
     else:
-        for key, value in result.model_dump(exclude={"problems"}).items():
-            click.echo(f"{key}: {'-' if value is None else value}")
-        for problem in result.problems:
-            click.echo(f"problem: {problem}")
+        click.echo(result.text())
     if result.problems:
         raise SystemExit(1)
 

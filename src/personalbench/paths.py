@@ -22,6 +22,7 @@ BUNDLE_QUALITY = REPORTS / "bundle-quality.json"
 BUNDLE_QUALITY_PAGE = REPORTS / "bundle-quality.html"
 PAGE = REPORTS / "index.html"
 FIGURES = REPORTS / "figures"
+PLOTS = REPORTS / "plots"
 METRICS = REPORTS / "metrics.json"
 
 

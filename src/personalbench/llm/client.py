@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from personalbench.errors import UserError
 from personalbench.llm.cache import Response, ResponseCache, answer_key
 from personalbench.llm.clean import clean
 from personalbench.llm.embedded import Address, Layout, embedded_servers, locate, model_file
-from personalbench.llm.prefixes import SharedPrefixes
+from personalbench.llm.prefixes import SharedPrefixes, Work
 from personalbench.llm.types import Reply, Request, Weighed
 from personalbench.params import ModelParams
 from personalbench.seeds import derive
@@ -131,7 +130,15 @@ class _Rejected(Exception):
 
 
 class _Dead(Exception):
-    """The endpoint will not answer any request."""
+    """The endpoint will not answer any request.
+
+    Attributes:
+        status: HTTP status of its refusal, None where it gave none.
+    """
+
+    def __init__(self, reason: str, *, status: int | None = None) -> None:
+        super().__init__(reason)
+        self.status = status
 
 
 class Model:
@@ -304,10 +311,21 @@ async def _probe_all(spec: ModelParams, addresses: list[Address], patience: Pati
             except _Dead as fault:
                 raise UserError(
                     f"models: {spec.name} at {address.base_url}: {fault}; "
-                    "start the server, or correct the entry in params.yaml"
+                    f"{_mend(spec, fault.status)}"
                 ) from None
 
     await _together([probe(address) for address in addresses])
+
+
+def _mend(spec: ModelParams, status: int | None) -> str:
+    """What to do about an endpoint that refuses every request."""
+    if status in (401, 403):
+        if spec.api_key_env is None:
+            return "name the variable with its key as api_key_env in params.yaml"
+        return f"check the key in ${spec.api_key_env}"
+    if status == 404:
+        return "correct id or endpoints in params.yaml: the server does not know them"
+    return "start the server, or start it again, or correct the endpoints in params.yaml"
 
 
 async def _probe(client: openai.AsyncOpenAI, spec: ModelParams, patience: Patience) -> None:
@@ -325,7 +343,7 @@ async def _probe(client: openai.AsyncOpenAI, spec: ModelParams, patience: Patien
     except (TimeoutError, openai.APITimeoutError):
         raise _Dead("does not answer") from None
     except openai.APIStatusError as error:
-        raise _Dead(_status_line(error)) from None
+        raise _Dead(_status_line(error), status=error.status_code) from None
     except openai.APIConnectionError as error:
         raise _Dead(_cause(error)) from None
 
@@ -340,11 +358,7 @@ class _Endpoint:
 
 
 class _Run:
-    """Answers a set of requests over all endpoints.
-
-    Requests wait in one queue, ordered so that those with a long common beginning
-    follow each other and find it in the server's prompt cache.
-    """
+    """Answers a set of requests over all endpoints."""
 
     def __init__(
         self,
@@ -355,13 +369,11 @@ class _Run:
     ) -> None:
         self._model = model
         self._patience = model.patience
-        self._queue = deque(
-            sorted(missing.items(), key=lambda item: [each.content for each in item[1].messages])
-        )
+        self._waiting = Work(missing)
         self._replies = replies
         self._advance = advance
         self._prefixes = (
-            SharedPrefixes(model.spec.id, list(self._queue))
+            SharedPrefixes(model.spec.id, self._waiting.groups)
             if model.spec.kind == "embedded"
             else None
         )
@@ -374,7 +386,7 @@ class _Run:
         Raises:
             UserError: No endpoint is left.
         """
-        while self._queue:
+        while self._waiting:
             alive = [each for each in addresses if each.base_url not in self._dead]
             if not alive:
                 why = "; ".join(f"{where}: {reason}" for where, reason in self._dead.items())
@@ -382,7 +394,7 @@ class _Run:
                 mend = "run again" if embedded else "mend the server and run again"
                 raise UserError(
                     f"models: {self._model.spec.name} at {why}; {self._kept} new answers are kept "
-                    f"and {len(self._queue)} are missing: {mend}"
+                    f"and {len(self._waiting)} are missing: {mend}"
                 )
             await _together([self._serve(address) for address in alive])
 
@@ -398,12 +410,13 @@ class _Run:
                 self._dead[address.base_url] = str(fault)
 
     async def _worker(self, endpoint: _Endpoint, slot: int) -> None:
-        while self._queue:
-            key, request = self._queue.popleft()
+        where = endpoint.address.base_url
+        while (taken := self._waiting.take(where)) is not None:
+            key, request = taken
             try:
                 reply = await self._answer(endpoint, slot, key, request)
             except (asyncio.CancelledError, _Dead):
-                self._queue.appendleft((key, request))
+                self._waiting.put_back(where, key, request)
                 raise
             self._replies[key] = reply
             self._advance()
@@ -527,7 +540,7 @@ def _by_status(error: openai.APIStatusError) -> Exception:
     """What a refusal of the server means for the call and the endpoint."""
     line = _status_line(error)
     if error.status_code in (401, 403, 404):
-        return _Dead(line)
+        return _Dead(line, status=error.status_code)
     if error.status_code in (408, 409, 425, 429) or error.status_code >= 500:
         return _Fault(line, wait=_retry_after(error))
     return _Rejected(line)

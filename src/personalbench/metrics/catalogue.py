@@ -330,6 +330,7 @@ _STYLE = (
     Metric(
         key="length_ratio",
         title="Length ratio",
+        short="length",
         group="style",
         meaning="Words of a text for each word of the author's profile.",
         low=0,

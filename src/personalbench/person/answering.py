@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict
 
 from personalbench.bundle import Bundle
-from personalbench.llm.cache import ResponseCache
-from personalbench.llm.client import check_reachable, open_model
+from personalbench.llm.client import check_reachable
 from personalbench.llm.registry import find_model
 from personalbench.params import (
     ContrastiveParams,
@@ -16,8 +15,8 @@ from personalbench.params import (
     ProfileParams,
     PromptedParams,
 )
-from personalbench.twins.answers import Answer, answer
-from personalbench.twins.prompts import Generator
+from personalbench.stages.personalize import written
+from personalbench.twins.answers import Answer
 
 _METHODS: dict[str, type[PromptedParams]] = {
     "non_personalized": NonPersonalizedParams,
@@ -75,22 +74,11 @@ def answer_bundle(bundle: Bundle, method: str, model: str | None, params: Params
     Raises:
         UserError: There is no such model, or it can't be reached.
     """
-    section, own = params.personalize, _method_params(method, params)
-    spec = find_model(params.models, model or own.generator or section.generator)
-    check_reachable(spec)
-    with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as opened:
-        return answer(
-            [bundle],
-            method,
-            own,
-            Generator(
-                ask=opened.complete,
-                context=spec.max_context,
-                max_tokens=own.max_tokens or section.max_tokens,
-                temperature=section.temperature if own.temperature is None else own.temperature,
-                seed=params.seed,
-            ),
-        )
+    own = _method_params(method, params)
+    name = model or own.generator or params.personalize.generator
+    check_reachable(find_model(params.models, name))
+    answers, _ = written(params, method, own.model_copy(update={"generator": name}), [bundle])
+    return answers
 
 
 def answer_lines(answers: Sequence[Answer]) -> list[AnswerLine]:

@@ -155,6 +155,7 @@ def score(
     twin's name in every table.
     """
     from personalbench.bundle import load_bundle
+    from personalbench.metrics.copying import CopyingLimits
     from personalbench.person.logged import log_run
     from personalbench.person.runs import SCORES, write_run
     from personalbench.person.scoring import score_run
@@ -172,6 +173,7 @@ def score(
         calibration,
         params.score.bootstrap,
         params.seed,
+        CopyingLimits(params.score.copied_run, params.score.copied_share),
         allow_missing,
     )
     write_run(scored, loaded, output)
@@ -315,7 +317,25 @@ def schema(name: str | None) -> None:
         _json(find_schema(name))
 
 
-COMMANDS = (prepare, prompts, answer, score, show, compare, history, bundle, schema)
+@click.command("verify-install")
+@_JSON
+def verify_install(as_json: bool) -> None:
+    """Try everything offline against expected values, and say what is missing."""
+    from personalbench.person.settings import settings
+    from personalbench.person.verify import verify_install as verify
+
+    checks = []
+    for check in verify(settings()):
+        checks.append(check)
+        if not as_json:
+            _say(f"{check.status:7}  {check.name}: {check.detail}")
+    if as_json:
+        _json([check.model_dump() for check in checks])
+    if any(check.status != "ok" for check in checks):
+        raise SystemExit(1)
+
+
+COMMANDS = (verify_install, prepare, prompts, answer, score, show, compare, history, bundle, schema)
 
 
 def _required(

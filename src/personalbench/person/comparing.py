@@ -135,19 +135,17 @@ def _shared(run: Run) -> dict[str, Any]:
 def _compared(run: Run, first: Run, own: Floats, others: Floats) -> Compared:
     size, settings = run.bundle.group_size, run.settings
     mine, theirs = _rows(run, own), _rows(first, others)
-    shared = [ids for ids in mine if ids in theirs]
-    if not shared:
+    differences = [
+        a - b for ids, a in mine.items() if a is not None and (b := theirs[ids]) is not None
+    ]
+    if not differences:
         raise UserError(f"{first.name} and {run.name} have no complete group of cases in common")
-    a, b = (np.stack([rows[ids] for ids in shared]) for rows in (mine, theirs))
     person = run.bundle.author
     difference = compare_likeness(
-        *({person: dict(zip(map(" ".join, shared), rows, strict=True))} for rows in (a, b)),
-        size,
-        settings.replicates,
-        settings.seed,
+        {person: mine}, {person: theirs}, size, settings.replicates, settings.seed
     )
-    verdict = _verdict(difference.difference)
-    needed = groups_needed(a - b, size) if verdict == "cannot tell" else None
+    verdict = verdict_of(difference.difference)
+    needed = groups_needed(np.array(differences), size) if verdict == "cannot tell" else None
     return Compared(
         name=run.name,
         likeness=run.twin.likeness,
@@ -157,7 +155,7 @@ def _compared(run: Run, first: Run, own: Floats, others: Floats) -> Compared:
         one_v_five=compare_scores(
             {person: _singles(run)}, {person: _singles(first)}, settings.replicates, settings.seed
         ),
-        groups=len(shared),
+        groups=len(differences),
         groups_needed=needed,
         gap_closed=run.gap_closed,
     )
@@ -188,7 +186,8 @@ def groups_needed(difference: Floats, size: int) -> int | None:
     return max(len(difference) + 1, ceil(variance * (_Z / found) ** 2))
 
 
-def _verdict(difference: Estimate) -> Verdict:
+def verdict_of(difference: Estimate) -> Verdict:
+    """What the interval of a difference says."""
     if difference.ci_low is None or difference.ci_high is None:
         return "cannot tell"
     if difference.ci_low > 0:
@@ -210,10 +209,10 @@ def _sentence(
     return f"{name} against {first}: cannot tell with {groups}{more} ({found})."
 
 
-def _rows(run: Run, table: Floats) -> dict[tuple[str, ...], Floats]:
-    """Rows of a likeness table by the cases of their groups."""
-    ids = [each.case_ids for each in run.groups if each.twin is not None]
-    return dict(zip(ids, table, strict=True))
+def _rows(run: Run, table: Floats) -> dict[str, Floats | None]:
+    """Rows of a likeness table by the first case of their group; None where there is none."""
+    rows = iter(table)
+    return {each.case_ids[0]: None if each.twin is None else next(rows) for each in run.groups}
 
 
 def _singles(run: Run) -> dict[str, float | None]:

@@ -157,9 +157,9 @@ def _basis(run: Run) -> str:
     return (
         f"Groups of {run.bundle.group_size} texts against {run.bundle.group_size} profile "
         f"documents, {_counted(len(run.groups), 'group')}; encoder {run.settings.encoder.name}; "
-        f"intervals from {run.settings.replicates:,} resamples of groups and texts. The unrelated writers "
-        "that come with luar-mini kept web diaries in 2004: someone who writes another kind of "
-        "text is far from all of them."
+        f"intervals from {run.settings.replicates:,} resamples of groups and texts. The unrelated "
+        "writers that come with luar-mini kept web diaries in 2004: someone who writes another "
+        "kind of text is far from all of them."
     )
 
 

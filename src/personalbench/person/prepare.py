@@ -102,7 +102,9 @@ def make_bundle(
     )
     own = params.model_copy(update={"bundle": bundle_params})
     made = draft(writing.author, writing.documents, own)
-    [own_cases] = make_cases([made.references], bundle_params, params.seed, ask)
+    [own_cases] = make_cases(
+        [made.references], bundle_params, params.seed, ask, params.template_folder
+    )
     bundle = replace(made, cases=own_cases)
     quality = check_bundles([facts(bundle)], params.check)
     quality.require_passed()

@@ -133,7 +133,7 @@ class CaseScores(_Record):
         person: The same for what the person wrote, but for overlap with itself.
         copied_words: Longest run of words that the twin's answer shares with one profile
             document.
-        copying: Whether that is long enough to call it copied.
+        copying: Whether it is called copied, by that or by its share of copied 5-grams.
         reference_words: The same against the held-out documents, which a twin has no way
             to know.
     """

@@ -16,7 +16,7 @@ from personalbench.encoders import mini
 from personalbench.encoders.base import Encoder, Vectors
 from personalbench.encoders.calibration import Calibration
 from personalbench.errors import UserError
-from personalbench.metrics.copying import copying
+from personalbench.metrics.copying import LIMITS, CopyingLimits, copying
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.metrics.similarity import calibrate, cosine, gap_closed, group
 from personalbench.metrics.statistics import (
@@ -43,9 +43,6 @@ from personalbench.twins.outside import read_answers
 
 ENCODER_LANGUAGE = "en"
 """All encoders of the registry were trained on English."""
-
-COPIED_WORDS = 10
-"""A run of so many words in a row is called copied."""
 
 _SOFTWARE = ("numpy", "tokenizers", "torch", "transformers")
 
@@ -95,6 +92,7 @@ def score_run(
     calibration: Path | None,
     replicates: int,
     seed: int,
+    limits: CopyingLimits = LIMITS,
     allow_missing: bool = False,
 ) -> Scored:
     """Score a file of answers to a bundle.
@@ -109,6 +107,7 @@ def score_run(
             ones that come with luar-mini, where they fit.
         replicates: Of the bootstrap.
         seed: Of the bootstrap.
+        limits: From where on an answer is flagged as copied.
         allow_missing: Count cases without an answer as failed.
 
     Raises:
@@ -127,11 +126,11 @@ def score_run(
         seed=seed,
     )
     profile = encoder.document_vectors([document.text for document in bundle.selected])
-    twin_answers = _read(answers, bundle, name, allow_missing)
-    base_answers = _read(baseline, bundle, "baseline", allow_missing) if baseline else []
-    twin = _line(twin_answers, bundle, encoder, profile, settings)
-    base = _line(base_answers, bundle, encoder, profile, settings) if baseline else None
-    ceiling = _line(_own_writing(bundle), bundle, encoder, profile, settings)
+    twin_answers = read_answers(answers, [bundle], name, allow_missing)
+    base_answers = read_answers(baseline, [bundle], "baseline", allow_missing) if baseline else []
+    twin = _line(twin_answers, bundle, encoder, profile, settings, limits)
+    base = _line(base_answers, bundle, encoder, profile, settings, limits) if baseline else None
+    ceiling = _line(_own_writing(bundle), bundle, encoder, profile, settings, limits)
     unrelated = _unrelated(calibration, encoder, profile, size, twin, ceiling)
     cases = _cases(bundle, twin_answers, twin, base, ceiling)
     run = Run(
@@ -174,22 +173,13 @@ def score_run(
         ),
         leftover=twin.scores.leftover.get(bundle.author, ()),
         cases=tuple(cases),
-        warnings=tuple(_warnings(bundle, twin, base, ceiling, cases)),
+        warnings=tuple(_warnings(bundle, twin, base, ceiling, cases, limits)),
     )
     return Scored(
         run=run,
         table=np.array(list(twin.groups.values())),
         answers=tuple(twin_answers),
     )
-
-
-def _read(path: Path, bundle: Bundle, name: str, allow_missing: bool) -> list[Answer]:
-    """Answers of a file; a twin from outside may have seen the whole profile."""
-    seen = tuple(document.id for document in bundle.profile)
-    return [
-        one.model_copy(update={"seen": seen})
-        for one in read_answers(path, [bundle], name, allow_missing)
-    ]
 
 
 def _own_writing(bundle: Bundle) -> list[Answer]:
@@ -212,10 +202,19 @@ def _line(
     encoder: Encoder,
     profile: Vectors,
     settings: Settings,
+    limits: CopyingLimits,
 ) -> _Line:
     """Score one line of texts."""
-    source = answers[0].source
-    scores = score(source, [bundle], answers, [], encoder, settings.replicates, settings.seed)
+    scores = score(
+        answers[0].source,
+        [bundle],
+        answers,
+        [],
+        encoder,
+        settings.replicates,
+        settings.seed,
+        limits,
+    )
     vectors = dict(
         zip(
             (one.case_id for one in answers if one.status == "ok"),
@@ -332,6 +331,7 @@ def _cases(
         {case.case_id: case.metrics for case in line.scores.cases} if line else {}
         for line in (twin, base, ceiling)
     ]
+    flagged = {case.case_id for case in twin.scores.cases if case.copied}
     made = []
     for case, document, one in zip(bundle.cases, bundle.references, answers, strict=True):
         of_twin, of_base, of_person = (metrics.get(case.id, {}) for metrics in by_line)
@@ -346,7 +346,7 @@ def _cases(
                 baseline=of_base,
                 person={name: value for name, value in of_person.items() if name != "rouge_l"},
                 copied_words=words,
-                copying=words is not None and words >= COPIED_WORDS,
+                copying=case.id in flagged,
                 reference_words=leaked if one.status == "ok" else None,
             )
         )
@@ -359,6 +359,7 @@ def _warnings(
     base: _Line | None,
     ceiling: _Line,
     cases: Sequence[CaseScores],
+    limits: CopyingLimits,
 ) -> list[str]:
     """What a reader must know before believing the numbers."""
     said = []
@@ -388,13 +389,14 @@ def _warnings(
             )
     if copied := [case.case_id for case in cases if case.copying]:
         said.append(
-            f"Copying: {', '.join(copied)}: {COPIED_WORDS} or more words in a row stand in the "
-            "profile; likeness by quotation is not style."
+            f"Copying: {', '.join(copied)}: {limits.run_words} or more words in a row, or "
+            f"{limits.share:.0%} of all runs of five words, stand in the profile; likeness by "
+            "quotation is not style."
         )
-    leaked = [case.case_id for case in cases if (case.reference_words or 0) >= COPIED_WORDS]
+    leaked = [case.case_id for case in cases if (case.reference_words or 0) >= limits.run_words]
     if leaked:
         said.append(
-            f"Leak: {', '.join(leaked)}: {COPIED_WORDS} or more words in a row stand in the "
+            f"Leak: {', '.join(leaked)}: {limits.run_words} or more words in a row stand in the "
             "held-out documents, which a twin must never have seen."
         )
     grouped, _ = group([case.id for case in bundle.cases], bundle.manifest.group_size)

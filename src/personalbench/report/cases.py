@@ -18,7 +18,7 @@ from personalbench.text.tokenise import word_spans
 from personalbench.twins.answers import Answer
 
 COPIED_WORDS = 8
-"""Runs of so many words from what a twin has seen are marked and flagged."""
+"""Runs of so many words from what a twin has seen are marked."""
 
 COPIED = "copied"
 
@@ -157,7 +157,7 @@ class _Line:
         flags = [*answer.flags]
         if answer.status != "ok":
             flags.append(answer.status)
-        if copied:
+        if scores is not None and scores.copied:
             flags.append(COPIED)
         if scores is not None and scores.tokens is not None and scores.tokens < UNRELIABLE_BELOW:
             flags.append("under 50 tokens")

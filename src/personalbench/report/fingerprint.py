@@ -6,6 +6,7 @@ from personalbench.analysis.fingerprint import REAL
 from personalbench.analysis.records import Fingerprint
 from personalbench.report.results import Results
 from personalbench.report.section import Cell, Section, Table, columns, written
+from personalbench.report.table import metric_column
 
 
 def fingerprint_section(
@@ -88,6 +89,8 @@ def _by_generator(
     ]
     return Table(
         caption="The methods by generator",
-        columns=columns("method", "generator", "twin", *metrics),
+        columns=columns(
+            "method", "generator", "twin", *(metric_column(key, results) for key in metrics)
+        ),
         rows=tuple(rows),
     )

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from personalbench.errors import UserError
 from personalbench.metrics.catalogue import MAIN_METRICS, Metric, catalogue
@@ -97,19 +96,23 @@ def load_results(folder: Path, twins: Sequence[str]) -> Results:
     )
 
 
-def metrics_tree(results: Results) -> dict[str, Any]:
-    """Nested plain numbers for DVC; what is not estimable is left out, never 0 or NaN."""
-    tree: dict[str, Any] = {}
+def metrics_tree(results: Results) -> dict[str, dict[str, float]]:
+    """Few plain numbers for `dvc metrics`: every line's main metrics to four digits.
+
+    Only the primary metric has its interval; everything else is in the report and in the
+    scores. What is not estimable is left out, never 0 or NaN.
+    """
+    tree: dict[str, dict[str, float]] = {}
     for line, scores in results.lines.items():
-        estimates = {metric: results.estimate(line, metric) for metric in results.metrics}
-        tree[line] = {
-            metric: numbers(estimate)
-            for metric, estimate in estimates.items()
-            if estimate.value is not None
+        primary = results.estimate(line, results.encoder.family)
+        found = {
+            results.encoder.family: primary.value,
+            "ci_low": primary.ci_low,
+            "ci_high": primary.ci_high,
+            **{metric: results.estimate(line, metric).value for metric in MAIN_METRICS},
         }
+        tree[line] = {name: round(value, 4) for name, value in found.items() if value is not None}
         tree[line]["failed"] = scores.failed
-        if scores.judge_failures.value is not None:
-            tree[line]["judge_failures"] = scores.judge_failures.value
     return tree
 
 

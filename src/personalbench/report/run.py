@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from personalbench.analysis.records import Analysis
 from personalbench.bundle import Bundle
 from personalbench.judge.records import AuthorTraits, Judgement
+from personalbench.judge.trust import Trust
 from personalbench.params import Params
 from personalbench.report.results import Results
 from personalbench.report.validation import Validation
@@ -24,6 +25,7 @@ class Run:
         answers: Of the ceiling and every twin, by line.
         judgements: Of the same lines.
         traits: What the judge asked about each author.
+        trust: What trying the judge showed.
         params: What was run.
     """
 
@@ -34,6 +36,7 @@ class Run:
     answers: Mapping[str, Sequence[Answer]]
     judgements: Mapping[str, Sequence[Judgement]]
     traits: Sequence[AuthorTraits]
+    trust: Trust
     params: Params
 
     @property

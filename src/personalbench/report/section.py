@@ -175,7 +175,8 @@ def _blocks(section: Section) -> Iterator[str]:
     for table in section.tables:
         if table.folded:
             continue
-        yield f"**{_escaped(table.caption)}**"
+        if table.caption:
+            yield f"**{_escaped(table.caption)}**"
         yield "\n".join(_grid(table, _escaped))
         if gaps := table.gaps():
             yield _listed(gaps)

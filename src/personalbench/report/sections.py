@@ -1,6 +1,7 @@
 """All sections of the report, in their order."""
 
-from personalbench.report.findings import omissions, trust
+from personalbench.report.findings import omissions
+from personalbench.report.fingerprint import fingerprint_section
 from personalbench.report.parts.agreement import agreement_section
 from personalbench.report.parts.differences import differences_section
 from personalbench.report.parts.encoder import encoder_section
@@ -14,13 +15,13 @@ from personalbench.report.parts.likeness import (
 from personalbench.report.parts.methods import (
     bars_section,
     methods_section,
-    over,
     style_section,
 )
 from personalbench.report.parts.summary import summary_section
 from personalbench.report.parts.topics import topics_section
 from personalbench.report.run import Run
 from personalbench.report.section import Section
+from personalbench.report.trust import trust_section
 
 
 def report_sections(run: Run) -> list[Section]:
@@ -34,23 +35,20 @@ def report_sections(run: Run) -> list[Section]:
         single_section(run),
         aggregation_section(run),
         generated_section(run),
+        fingerprint_section(
+            run.results,
+            run.analysis.fingerprints,
+            {twin: run.params.method_of(twin) for twin in run.results.twins},
+            {twin: writer or twin for twin, writer in run.generators.items()},
+        ),
         agreement_section(run),
         style_section(run),
-        _judge_section(run),
+        trust_section(run.results, run.trust, run.traits),
         encoder_section(run),
         topics_section(run),
         _omissions_section(run),
         glossary_section(run),
     ]
-
-
-def _judge_section(run: Run) -> Section:
-    return Section(
-        id="judge",
-        title="How far to trust the judge",
-        basis=run.basis(over(run), judged=True),
-        points=tuple(trust(run.results)),
-    )
 
 
 def _omissions_section(run: Run) -> Section:

@@ -4,8 +4,10 @@ from personalbench import paths
 from personalbench.analysis.records import Analysis
 from personalbench.bundle import load_bundles
 from personalbench.judge.records import AuthorTraits, Judgement
+from personalbench.judge.trust import Trust
 from personalbench.params import Params
 from personalbench.report.page import report_markdown, report_page
+from personalbench.report.plots import plot_tables
 from personalbench.report.results import load_results, metrics_tree
 from personalbench.report.run import Run
 from personalbench.report.sections import report_sections
@@ -15,12 +17,16 @@ from personalbench.twins.answers import Answer
 
 
 def run(params: Params) -> str:
-    """Write the page, report.md with its figures, and metrics.json."""
+    """Write the page, report.md with its figures, the data of plots, and metrics.json."""
     read = load_run(params)
     sections = report_sections(read)
     empty_folder(paths.FIGURES)
     for figure in (figure for section in sections for figure in section.figures):
         (paths.FIGURES / f"{figure.name}.png").write_bytes(figure.png)
+    empty_folder(paths.PLOTS)
+    for name, table in plot_tables(read).items():
+        with atomic_write(paths.PLOTS / f"{name}.csv") as file:
+            file.write(table.csv())
     with atomic_write(paths.REPORTS / "report.md") as file:
         file.write(report_markdown(read, sections))
     with atomic_write(paths.PAGE) as file:
@@ -43,5 +49,6 @@ def load_run(params: Params) -> Run:
             line: read_records(paths.JUDGEMENTS / f"{line}.jsonl", Judgement) for line in lines
         },
         traits=read_records(paths.TRAITS, AuthorTraits),
+        trust=Trust.model_validate(read_json(paths.TRUST)),
         params=params,
     )

@@ -20,6 +20,10 @@ _NEEDED = Column(
     "authors needed",
     help="Authors, with as many cases each, to see a difference of the size found.",
 )
+_WORST = Column(
+    "failures as worst",
+    help="The difference with the metric's worst value in the place of what is missing.",
+)
 
 
 def differences_section(run: Run) -> Section:
@@ -49,7 +53,7 @@ def differences_section(run: Run) -> Section:
             *_effect_tables(run),
             _all_table(run),
         ),
-        notes=tuple(_notes(run, found)),
+        notes=tuple(_notes(found)),
     )
 
 
@@ -125,12 +129,25 @@ def _effect_tables(run: Run) -> list[Table]:
 def _all_table(run: Run) -> Table:
     return Table(
         caption="All planned comparisons",
-        columns=columns("pair", "metric", "difference", "Cohen's d", _P, _HOLM, _SEEN, _NEEDED),
+        columns=columns(
+            "pair",
+            "metric",
+            "difference",
+            "Cohen's d",
+            _P,
+            _HOLM,
+            _SEEN,
+            _NEEDED,
+            "left out",
+            _WORST,
+        ),
         rows=tuple(
             (
                 f"{pair.first} less {pair.second}",
                 run.results.catalogue[pair.metric].column,
                 *_cells(pair),
+                pair.comparison.dropped,
+                "–" if pair.failures_as_worst is None else pair.failures_as_worst.difference,
             )
             for pair in run.analysis.comparisons
         ),
@@ -138,23 +155,13 @@ def _all_table(run: Run) -> Table:
     )
 
 
-def _notes(run: Run, pairs: tuple[TwinComparison, ...]) -> list[str]:
+def _notes(pairs: tuple[TwinComparison, ...]) -> list[str]:
     said = dict.fromkeys(pair.comparison.note for pair in pairs if pair.comparison.note)
     notes = [f"{note[0].upper()}{note[1:]}." for note in said]
-    dropped = [pair for pair in pairs if pair.comparison.dropped]
+    dropped = max(pair.comparison.dropped for pair in pairs)
     if dropped:
-        worst = max(pair.comparison.dropped for pair in dropped)
         notes.append(
-            f"Pairs with a missing score are left out: up to {worst} of a comparison. With the "
-            "worst value in the place of what is missing: "
-            + "; ".join(_worst(run, pair) for pair in dropped)
-            + "."
+            f"Pairs with a missing score are left out: up to {dropped} of a comparison. The table "
+            "of all comparisons has each difference with the worst value in their place."
         )
     return notes
-
-
-def _worst(run: Run, pair: TwinComparison) -> str:
-    name = f"{pair.first} less {pair.second} by {run.results.catalogue[pair.metric].column}"
-    if pair.failures_as_worst is None or pair.failures_as_worst.difference.value is None:
-        return f"{name} has no worst value"
-    return f"{name} {pair.failures_as_worst.difference.value:+.3f}"

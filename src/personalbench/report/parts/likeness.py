@@ -31,13 +31,13 @@ def aggregation_section(run: Run) -> Section:
     if not lines:
         return Section(
             id="aggregation",
-            title="One document to a group",
+            title="From one document to a group",
             basis=run.basis(over(run)),
             text=("No line has a complete group of answers.",),
         )
     return Section(
         id="aggregation",
-        title="One document to a group",
+        title="From one document to a group",
         basis=run.basis(over(run)),
         text=(
             "The same comparison with fewer documents on either side: the mean over every choice "

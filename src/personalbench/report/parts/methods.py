@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from personalbench.report.figures import methods_figure
 from personalbench.report.findings import findings
+from personalbench.report.published import published_tables
 from personalbench.report.run import Run
-from personalbench.report.section import Section
+from personalbench.report.section import Section, written
 from personalbench.report.table import method_table
 
 STYLE_METRICS = (
@@ -35,8 +36,8 @@ def methods_section(run: Run) -> Section:
             "below how far it can be trusted. ROUGE-L is overlap with what the person wrote on "
             "the same subject: content, never style.",
         ),
-        points=tuple(findings(results)),
-        tables=(method_table(results),),
+        points=(*findings(results), *_copied(run)),
+        tables=(method_table(results), *published_tables(run)),
         notes=(
             "Intervals are 95 % intervals of a bootstrap over authors and then their texts "
             f"(B = {run.params.score.bootstrap:,}); for {title} the documents of a group are "
@@ -88,6 +89,17 @@ def over(run: Run) -> str:
         f"{generations} generations by {len(run.results.twins)} twins of {len(run.bundles)} "
         f"authors, {len(run.bundles[0].cases)} cases each"
     )
+
+
+def _copied(run: Run) -> list[str]:
+    """What is left of a twin whose answers repeat what it saw."""
+    family = run.results.encoder.family
+    return [
+        f"{twin}: {scores.copied} of {scores.answers} answers repeat documents that it saw; "
+        f"without them {written(run.results.estimate(twin, f'{family}_uncopied'))}."
+        for twin, scores in run.results.twins.items()
+        if scores.copied
+    ]
 
 
 def _measured(run: Run, metrics: Sequence[str]) -> list[str]:

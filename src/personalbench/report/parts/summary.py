@@ -80,7 +80,7 @@ def caution(run: Run) -> str:
         pair for pair in run.analysis.comparisons if pair.metric == run.results.encoder.family
     ]
     causes = []
-    if small := _small_generators(run):
+    if _is_low(run) and (small := _small_generators(run)):
         causes.append(f"a generator as small as {', '.join(small)} is a likely cause of low values")
     if not primary:
         said = "With one twin there is nothing to compare it with"
@@ -95,6 +95,16 @@ def caution(run: Run) -> str:
     else:
         said = "No two twins differ beyond chance"
     return f"{said}{''.join(f'; {cause}' for cause in causes)}."
+
+
+def _is_low(run: Run) -> bool:
+    """Whether no twin is half-way from the floor to the ceiling."""
+    family = run.results.encoder.family
+    ceiling, floor = (run.results.estimate(line, family).value for line in ("ceiling", "floor"))
+    if ceiling is None or floor is None:
+        return False
+    values = (run.results.estimate(twin, family).value for twin in run.results.twins)
+    return all(value is None or value < (ceiling + floor) / 2 for value in values)
 
 
 def _small_generators(run: Run) -> list[str]:
