@@ -145,7 +145,8 @@ def usage(line: str) -> Usage:
 
 def quality(name: str, passed: bool) -> QualityReport:
     check = CheckResult(
-        name=name, states="something", remedy="mend it", severity="warning", passed=passed, checked=9,
+        name=name, states="something", remedy="mend it", severity="warning",
+        passed=passed, checked=9,
         faults=[] if passed else [Fault(id="ada-1")],
     )  # fmt: skip
     return QualityReport(passed=True, checks=[check])

@@ -64,22 +64,18 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     values["twins"] = params.twins
     yaml.dump(values, folder / "params.yaml")
     run(folder, "git", "init", "-q")
-    for out in run(folder, "dvc", "stage", "list", "--all", "--name-only").split():
-        made = run(folder, sys.executable, "-c", _OUTPUTS, out).split()
-        for name in made:
-            if not (folder / name).exists():
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                (folder / name).write_text(f"{name}\n", encoding="utf-8")
+    for name in run(folder, sys.executable, "-c", _OUTPUTS).split():
+        if not (folder / name).exists():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(f"{name}\n", encoding="utf-8")
     run(folder, "dvc", "commit", "--force")
     commit(folder)
     return folder
 
 
 _OUTPUTS = """
-import sys
 from dvc.repo import Repo
-for stage in Repo().stage.collect(sys.argv[1]):
-    print("\\n".join(out.def_path for out in stage.outs))
+print("\\n".join(out.def_path for stage in Repo().index.stages for out in stage.outs))
 """
 
 
