@@ -1,8 +1,11 @@
 """Runs in MLflow: what is in them, that nothing is lost and nothing logged twice."""
 
+import base64
 import json
 import shutil
 import sqlite3
+import urllib.request
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,8 @@ from personalbench.tracking.outbox import kept
 from personalbench.tracking.record import author_table, by_author, describe_experiment
 from personalbench.tracking.runs import keep_runs
 from personalbench.tracking.store import Unreachable, open_store, send, store_name, store_uri
+from personalbench.tracking.ui import serving
+from personalbench.tracking.view import save_view, view_url
 from recorded import SECRET, record_project
 
 
@@ -215,9 +220,11 @@ def test_a_server_that_never_answers_is_given_up(
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{silent.getsockname()[1]}")
-        with pytest.raises(Unreachable), open_store():
+        address = f"http://name:hunter2@127.0.0.1:{silent.getsockname()[1]}"
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+        with pytest.raises(Unreachable) as raised, open_store():
             pass
+    assert "hunter2" not in str(raised.value)
 
 
 def test_a_deleted_experiment_is_named(params: Params) -> None:
@@ -259,6 +266,39 @@ def test_the_command_sends_the_results_here(params: Params, tmp_path: Path) -> N
     done = CliRunner().invoke(main, ["track"])
     assert done.output.endswith(f"2 new runs and 0 known ones in {store_name()}\n")
     assert len(runs()) == 2
+
+
+def test_the_ui_has_a_view_of_the_twins(params: Params) -> None:
+    with open_store() as client:
+        arrivals = send(client, keep_runs(params))
+        experiment_id = arrivals[0].experiment_id
+        run_ids = [arrival.run_id for arrival in arrivals]
+        key = save_view(client, experiment_id, run_ids, "luar")
+        tags = client.get_experiment(experiment_id).tags
+    kind, _, packed = json.loads(tags[f"mlflow.sharedViewState.{key}"])["state"].partition(";")
+    assert kind == "deflate"
+    state = json.loads(zlib.decompress(base64.b64decode(packed)))
+    assert all(run_id in state["searchFilter"] for run_id in run_ids)
+    sections = {section["uuid"] for section in state["compareRunSections"]}
+    charts = state["compareRunCharts"]
+    assert {chart["metricSectionId"] for chart in charts} == sections
+    assert charts[0]["metricKey"] == "luar/twin"
+    lines = next(chart for chart in charts if chart["type"] == "LINE")
+    assert lines["selectedMetricKeys"] == [
+        "by_author/luar/twin", "by_author/luar/ceiling", "by_author/luar/floor",
+    ]  # fmt: skip
+    with serving(free_port()) as ui:
+        assert ui.process is not None
+        with urllib.request.urlopen(ui.address, timeout=60) as page:
+            assert b"MLflow" in page.read()
+    assert ui.process.poll() is not None
+    assert key in view_url(ui.address, experiment_id, key)
+
+
+def test_a_servers_ui_is_not_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://mlflow.example")
+    with serving(1) as ui:
+        assert (ui.address, ui.process) == ("https://mlflow.example", None)
 
 
 def test_a_store_is_the_projects_wherever_a_stage_runs(

@@ -142,14 +142,14 @@ def ui(port: int, browse: bool) -> None:
             view = save_view(client, experiment_id, run_ids, family)
     except Unreachable as reason:
         raise UserError(str(reason)) from reason
-    with serving(port) as address:
-        charts = view_url(address, experiment_id, view)
+    with serving(port) as served:
+        charts = view_url(served.address, experiment_id, view)
+        columns = compare_url(served.address, experiment_id, run_ids)
         click.echo(f"charts with ceiling and floor:  {charts}")
-        click.echo(
-            f"params and metrics in columns:  {compare_url(address, experiment_id, run_ids)}"
-        )
+        click.echo(f"params and metrics in columns:  {columns}")
         if browse:
             click.launch(charts)
+        served.wait()
 
 
 @main.command()

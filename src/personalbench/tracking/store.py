@@ -110,7 +110,9 @@ def _connect() -> None:
 
 
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]
+    text = " ".join(str(error).split())
+    login, at, _ = urlsplit(store_uri()).netloc.rpartition("@")
+    return (text.replace(login + at, "") if login else text)[:300]
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from personalbench.errors import UserError
 from personalbench.tracking.store import is_server, store_uri
@@ -13,9 +14,27 @@ from personalbench.tracking.store import is_server, store_uri
 _START_SECONDS = 180
 
 
+@dataclass(frozen=True)
+class Ui:
+    """A running UI.
+
+    Attributes:
+        address: Where it is.
+        process: What serves it; None where it was there before.
+    """
+
+    address: str
+    process: "subprocess.Popen[bytes] | None"
+
+    def wait(self) -> None:
+        """Wait until the UI that was started here ends."""
+        if self.process is not None:
+            self.process.wait()
+
+
 @contextmanager
-def serving(port: int) -> Iterator[str]:
-    """Serve the UI while the context lasts, and give its address.
+def serving(port: int) -> Iterator[Ui]:
+    """Serve the UI while the context lasts.
 
     A store that is a server has a UI already: nothing is started.
 
@@ -23,7 +42,7 @@ def serving(port: int) -> Iterator[str]:
         UserError: It does not start, for example because the port is taken.
     """
     if is_server(store_uri()):
-        yield store_uri()
+        yield Ui(store_uri(), None)
         return
     address = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", store_uri()]
@@ -34,8 +53,7 @@ def serving(port: int) -> Iterator[str]:
     )
     try:
         _wait(process, address)
-        yield address
-        process.wait()
+        yield Ui(address, process)
     finally:
         process.terminate()
         process.wait()
