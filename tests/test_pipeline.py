@@ -117,6 +117,14 @@ class Repository:
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 
+    def mlflow_runs(self) -> list[Any]:
+        """All runs of the project's own store."""
+        import mlflow
+
+        client = mlflow.MlflowClient(tracking_uri=f"sqlite:///{self.folder / 'mlflow.db'}")
+        experiment = client.get_experiment_by_name("personalbench")
+        return list(client.search_runs([experiment.experiment_id]))
+
     def ran(self, output: str) -> set[str]:
         """Names of the stages that `dvc repro` ran."""
         return set(re.findall(r"Running stage '([^']+)'", output))
@@ -165,18 +173,10 @@ def test_real_writing_by_the_author_is_closer_than_that_of_others(repository: Re
 
 
 def test_mlflow_has_a_run_a_twin(repository: Repository) -> None:
-    import mlflow
-
-    store = f"sqlite:///{repository.folder / 'mlflow.db'}"
-    runs = mlflow.MlflowClient(tracking_uri=store).search_runs(
-        [
-            mlflow.MlflowClient(tracking_uri=store)
-            .get_experiment_by_name("personalbench")
-            .experiment_id
-        ]
-    )
+    runs = repository.mlflow_runs()
     assert {run.data.params["twin"] for run in runs} == {"non_personalized", "few_shot"}
-    assert all({"luar.twin", "luar.ceiling", "luar.floor"} <= set(run.data.metrics) for run in runs)
+    assert all({"luar/twin", "luar/ceiling", "luar/floor"} <= set(run.data.metrics) for run in runs)
+    assert all(run.data.metrics["usage/personalize/completion_tokens"] > 0 for run in runs)
     assert all(run.data.params["bundle_hash"] for run in runs)
 
 
@@ -186,6 +186,30 @@ def test_nothing_changed_means_nothing_runs(repository: Repository, stub: Stub) 
     assert len(stub.bodies) == asked
     assert "up to date" in repository.run("dvc", "status")
     assert repository.run("git", "status", "--short") == ""
+
+
+def test_an_experiment_elsewhere_is_tracked_here_and_asks_only_what_is_new(
+    repository: Repository, stub: Stub
+) -> None:
+    asked = len(stub.bodies)
+    repository.run(
+        "dvc", "exp", "run", "--temp", "-n", "two", "-S", "personalize.few_shot.samples=2"
+    )
+    new = stub.bodies[asked:]
+    cases = 2 * 5
+    assert sum("response_format" not in body for body in new) == cases
+    tagged = {
+        run.data.params["twin"]: run.data.params.get("samples")
+        for run in repository.mlflow_runs()
+        if "dvc_exp.two" in run.data.tags
+    }
+    # The other twin came out as it was: its run is linked, not logged again.
+    assert tagged == {"few_shot": "2", "non_personalized": None}
+    assert len(repository.mlflow_runs()) == 3
+    assert repository.run("git", "status", "--short") == ""
+    assert "samples" in repository.run("dvc", "params", "diff", "HEAD", "two")
+    repository.run("dvc", "metrics", "diff", "HEAD", "two")
+    repository.run("dvc", "exp", "remove", "two")
 
 
 def test_another_judge_repeats_no_generation(repository: Repository) -> None:

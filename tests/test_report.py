@@ -25,7 +25,6 @@ from personalbench.report.table import method_table
 from personalbench.report.validation import EncoderResult, Validation
 from personalbench.scores import EncoderIdentity, Scores
 from personalbench.storage import write_json
-from personalbench.tracking import log_runs, not_estimable, run_metrics
 
 ENCODER = EncoderIdentity(family="luar", name="luar-mini", revision="abc", max_length=512)
 
@@ -260,41 +259,6 @@ def test_published_values_stand_beside_the_papers_corpus_and_encoder_only() -> N
     assert main.rows[0][:2] == ("ceiling", 0.756)
     assert "Blog Authorship Corpus" in main.caption
     assert ("generated sets, same target", 0.932) in others.rows
-
-
-def test_run_metrics_have_the_lines_beside_the_twin() -> None:
-    logged = run_metrics(results(), "few_shot")
-    assert logged["luar.twin"] == 0.6
-    assert logged["luar.ceiling"] == 0.8
-    assert logged["luar.floor"] == 0.4
-    assert logged["luar.twin_ci_low"] == pytest.approx(0.55)
-    assert logged["tmr.ceiling_ci_high"] == pytest.approx(0.55)
-    assert not [name for name in logged if name.startswith("rouge_l")]
-    assert not_estimable(results(), "few_shot")["rouge_l.twin.status"] == (
-        "not estimable: the reference has no words"
-    )
-
-
-def test_runs_arrive_in_mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import mlflow
-
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    monkeypatch.setenv("DVC_ROOT", str(tmp_path))
-    note = tmp_path / "answers.jsonl"
-    note.write_text("{}\n", encoding="utf-8")
-    params = {"generator": "writer", "corpus": "sotu", "seed": "42"}
-    artifacts = {twin: [note] for twin in ("few_shot", "profile")}
-    runs = log_runs(results(), "trial", params, artifacts)
-    assert (tmp_path / "mlflow.db").exists()
-    found = mlflow.search_runs(experiment_names=["trial"], output_format="list")
-    assert {run.info.run_id for run in found} == set(runs.values())
-    (run,) = [run for run in found if run.data.params["twin"] == "few_shot"]
-    assert run.info.run_name == "few_shot · writer · sotu"
-    assert run.data.metrics["luar.ceiling"] == 0.8
-    assert run.data.params["seed"] == "42"
-    assert (tmp_path / "mlruns").is_dir()
-    files = mlflow.MlflowClient().list_artifacts(run.info.run_id)
-    assert [file.path for file in files] == ["answers.jsonl"]
 
 
 def test_an_encoder_no_better_than_counting_is_named() -> None:

@@ -96,7 +96,60 @@ def results() -> None:
     click.echo(
         f"\nWhat it means: {paths.PAGE} (or, without the cases, {paths.REPORTS / 'report.md'})"
     )
-    click.echo("Compare twins: mlflow ui --backend-store-uri sqlite:///mlflow.db")
+    click.echo("Compare twins: personalbench ui")
+
+
+@main.command()
+def track() -> None:
+    """Send the runs to MLflow: those of the results here, and all that were kept."""
+    from personalbench import paths
+    from personalbench.params import load_params
+    from personalbench.stages.track import in_words
+    from personalbench.tracking.outbox import kept
+    from personalbench.tracking.runs import keep_runs
+    from personalbench.tracking.store import Unreachable, open_store, send
+
+    if paths.METRICS.exists():
+        keep_runs(load_params())
+    try:
+        with open_store() as client:
+            arrivals = send(client, kept())
+    except Unreachable as reason:
+        raise UserError(f"{reason}; {len(kept())} runs are kept, try again later") from reason
+    click.echo(in_words(arrivals))
+
+
+@main.command()
+@click.option("--port", default=5000, show_default=True, help="Where to serve on this machine.")
+@click.option("--open/--no-open", "browse", default=True, help="Open a browser.")
+def ui(port: int, browse: bool) -> None:
+    """Compare the twins of the results here in MLflow's UI."""
+    from personalbench import paths
+    from personalbench.params import load_params
+    from personalbench.report.results import load_results
+    from personalbench.tracking.runs import keep_runs
+    from personalbench.tracking.store import Unreachable, open_store, send
+    from personalbench.tracking.ui import serving
+    from personalbench.tracking.view import compare_url, save_view, view_url
+
+    params = load_params()
+    family = load_results(paths.SCORES, params.twins).encoder.family
+    try:
+        with open_store() as client:
+            arrivals = send(client, keep_runs(params))
+            experiment_id = arrivals[0].experiment_id
+            run_ids = [arrival.run_id for arrival in arrivals]
+            view = save_view(client, experiment_id, run_ids, family)
+    except Unreachable as reason:
+        raise UserError(str(reason)) from reason
+    with serving(port) as served:
+        charts = view_url(served.address, experiment_id, view)
+        columns = compare_url(served.address, experiment_id, run_ids)
+        click.echo(f"charts with ceiling and floor:  {charts}")
+        click.echo(f"params and metrics in columns:  {columns}")
+        if browse:
+            click.launch(charts)
+        served.wait()
 
 
 @main.command()

@@ -373,9 +373,15 @@ class ScoreParams(Section):
 
 
 class TrackParams(Section):
-    """Where runs are logged; ``MLFLOW_TRACKING_URI`` names another store."""
+    """Where runs are logged; ``MLFLOW_TRACKING_URI`` names another store.
+
+    Attributes:
+        experiment: Name of the MLflow experiment.
+        texts: Whether files with texts of the corpus or of a model go there, too.
+    """
 
     experiment: str = "personalbench"
+    texts: bool = True
 
 
 class Params(Section):

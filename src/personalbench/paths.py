@@ -24,7 +24,6 @@ PAGE = REPORTS / "index.html"
 FIGURES = REPORTS / "figures"
 PLOTS = REPORTS / "plots"
 METRICS = REPORTS / "metrics.json"
-TRACKED = REPORTS / "track.json"
 
 
 def anchor() -> Path:

@@ -1,47 +1,29 @@
-"""Stage `track`: one MLflow run a twin."""
+"""Stage `track`: one MLflow run a twin.
 
-from personalbench import paths
-from personalbench.bundle import bundles_hash, load_bundles
+It has no outputs on purpose: DVC would take those from its run cache and leave out the
+command, and with it the runs.
+"""
+
 from personalbench.params import Params
-from personalbench.report.results import load_results
-from personalbench.storage import write_json
-from personalbench.tracking import log_runs
+from personalbench.tracking.outbox import kept
+from personalbench.tracking.runs import keep_runs
+from personalbench.tracking.store import Arrival, Unreachable, open_store, send, store_name
 
 
 def run(params: Params) -> str:
-    """Log the runs and write down their ids."""
-    results = load_results(paths.SCORES, params.twins)
-    bundles = load_bundles(paths.BUNDLES)
-    generator = params.models[params.personalize.generator]
-    judge = params.models[params.judge.model]
-    runs = log_runs(
-        results,
-        params.track.experiment,
-        params={
-            "generator": params.personalize.generator,
-            "generator_revision": generator.revision,
-            "judge": params.judge.model,
-            "judge_revision": judge.revision,
-            "encoder": results.encoder.name,
-            "encoder_revision": results.encoder.revision,
-            "max_length": str(results.encoder.max_length),
-            "corpus": params.corpus.reader,
-            "authors": str(len(bundles)),
-            "cases": str(params.bundle.cases),
-            "seed": str(params.seed),
-            "bundle_hash": bundles_hash(bundles),
-        },
-        artifacts={
-            twin: [
-                paths.ANSWERS / f"{twin}.jsonl",
-                paths.JUDGEMENTS / f"{twin}.jsonl",
-                paths.SCORES / f"{twin}.json",
-                paths.REPORTS / "report.md",
-                paths.PAGE,
-                paths.FIGURES / "methods.png",
-            ]
-            for twin in results.twins
-        },
-    )
-    write_json(paths.TRACKED, {"experiment": params.track.experiment, "runs": runs})
-    return f"track: {len(runs)} runs in MLflow experiment {params.track.experiment}"
+    """Log the runs; keep them where MLflow does not answer."""
+    parcels = keep_runs(params)
+    try:
+        with open_store() as client:
+            arrivals = send(client, parcels)
+    except Unreachable as reason:
+        return f"track: {reason}; {len(parcels)} runs are kept: `personalbench track` sends them"
+    older = len(kept())
+    waiting = f"; {older} older ones are kept: `personalbench track` sends them" if older else ""
+    return f"track: {in_words(arrivals)} in experiment {params.track.experiment}{waiting}"
+
+
+def in_words(arrivals: list[Arrival]) -> str:
+    """How many runs are new, and where they are."""
+    new = sum(arrival.is_new for arrival in arrivals)
+    return f"{new} new runs and {len(arrivals) - new} known ones in {store_name()}"

@@ -1,0 +1,1 @@
+"""MLflow: one flat run a twin, with ceiling and floor beside every score."""

@@ -1,0 +1,233 @@
+"""What a twin's run holds: numbers, names and hashes, and never a text of the corpus."""
+
+from collections.abc import Iterable
+from statistics import fmean
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from personalbench.llm.usage import Usage
+from personalbench.metrics.catalogue import catalogue
+from personalbench.metrics.estimate import Estimate
+from personalbench.report.results import Results
+from personalbench.report.section import Cell, Table, columns, plain
+from personalbench.scores import Scores
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class MetricPoint(_Record):
+    """One number; ``step`` is the number of the author, 0 for all of them together."""
+
+    key: str
+    value: float
+    step: int = 0
+
+
+class DatasetRecord(_Record):
+    """What was measured: a name, where it lies in the repository, and its hash."""
+
+    name: str
+    path: str
+    sha256: str
+    profile: dict[str, int]
+
+
+class RunRecord(_Record):
+    """All of a run but its files.
+
+    Attributes:
+        result: Hash of what was measured and how: the run's identity.
+        experiment: Name of the MLflow experiment.
+        about: Markdown on the experiment.
+        name: The run's name in a list.
+        description: Markdown on the run.
+        params: The settings behind the numbers.
+        tags: Where the numbers come from.
+        links: Tags for a run that was there before, too: the DVC experiment that has
+            the same result.
+        metrics: The numbers.
+        datasets: The corpus and the bundles.
+    """
+
+    result: str
+    experiment: str
+    about: str
+    name: str
+    description: str
+    params: dict[str, str]
+    tags: dict[str, str]
+    links: dict[str, str]
+    metrics: tuple[MetricPoint, ...]
+    datasets: tuple[DatasetRecord, ...]
+
+
+def metric_points(results: Results, twin: str) -> tuple[MetricPoint, ...]:
+    """A twin's numbers with the lines beside them, then the same for each author.
+
+    ``luar/twin``, ``luar/twin_ci_low``, ``luar/ceiling``, ``luar/floor`` and so on; what
+    can't be estimated is not there. ``by_author/luar/twin`` has a step an author.
+    """
+    scores = results.twins[twin]
+    points = []
+    for metric, estimate in scores.summary.items():
+        named = {
+            "twin": estimate.value,
+            "twin_ci_low": estimate.ci_low,
+            "twin_ci_high": estimate.ci_high,
+            "ceiling": results.estimate("ceiling", metric).value,
+            "floor": results.estimate("floor", metric).value,
+        }
+        points += [
+            MetricPoint(key=f"{metric}/{role}", value=value)
+            for role, value in named.items()
+            if value is not None
+        ]
+    counts = {
+        "answers/failed": scores.failed,
+        "answers/copied": scores.copied,
+        "answers/truncated": scores.truncated,
+        "answers/unreliable": scores.unreliable,
+        "answers/judge_failures": scores.judge_failures.value,
+    }
+    points += [
+        MetricPoint(key=key, value=value) for key, value in counts.items() if value is not None
+    ]
+    steps = {author: step for step, author in enumerate(authors(results), start=1)}
+    for key, column in _author_columns(results, twin).items():
+        points += [
+            MetricPoint(key=f"by_author/{key}", value=value, step=steps[author])
+            for author, value in column.items()
+        ]
+    return tuple(points)
+
+
+def usage_points(usages: Iterable[Usage]) -> tuple[MetricPoint, ...]:
+    """What the calls for a twin took, by stage: ``usage/personalize/prompt_tokens``, ..."""
+    totals: dict[str, float] = {}
+    for usage in usages:
+        counted = {
+            "calls": usage.replies,
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "busy_seconds": usage.busy_seconds,
+            "cost_usd": usage.cost,
+        }
+        for name, value in counted.items():
+            if value is not None:
+                key = f"usage/{usage.stage}/{name}"
+                totals[key] = totals.get(key, 0) + value
+    return tuple(MetricPoint(key=key, value=value) for key, value in totals.items())
+
+
+def author_table(results: Results, twin: str) -> dict[str, Any]:
+    """The same by author's name, as MLflow shows tables: columns and rows."""
+    columns = _author_columns(results, twin)
+    return {
+        "columns": ["step", "author", *columns],
+        "data": [
+            [step, author, *(column.get(author) for column in columns.values())]
+            for step, author in enumerate(authors(results), start=1)
+        ],
+    }
+
+
+def case_table(scores: Scores) -> dict[str, Any]:
+    """Every metric of every answer, without its text."""
+    metrics = list(dict.fromkeys(name for case in scores.cases for name in case.metrics))
+    return {
+        "columns": ["author", "case", "words", "tokens", *metrics],
+        "data": [
+            [
+                case.author,
+                case.case_id,
+                case.words,
+                case.tokens,
+                *(case.metrics[name].value if name in case.metrics else None for name in metrics),
+            ]
+            for case in scores.cases
+        ],
+    }
+
+
+def authors(results: Results) -> list[str]:
+    """All authors of a run; an author's place in it is the step of the metrics by author."""
+    return sorted({case.author for case in results.ceiling.cases})
+
+
+def by_author(scores: Scores, metric: str) -> dict[str, float]:
+    """Mean of a metric over an author's answers, or over the author's groups for likeness."""
+    values: dict[str, list[float]] = {}
+    for author, value in _values(scores, metric):
+        if value is not None:
+            values.setdefault(author, []).append(value)
+    return {author: fmean(own) for author, own in values.items()}
+
+
+def _values(scores: Scores, metric: str) -> Iterable[tuple[str, float | None]]:
+    if metric == scores.encoder.family:
+        return ((group.author, group.likeness) for group in scores.groups)
+    return (
+        (case.author, case.metrics[metric].value) for case in scores.cases if metric in case.metrics
+    )
+
+
+def _author_columns(results: Results, twin: str) -> dict[str, dict[str, float]]:
+    """Values by author of the twin and of the lines beside it: ``luar/twin`` and so on."""
+    roles = {"twin": results.twins[twin], "ceiling": results.ceiling, "floor": results.floor}
+    return {
+        f"{metric}/{role}": by_author(scores, metric)
+        for metric in results.metrics
+        for role, scores in roles.items()
+    }
+
+
+def status_tags(results: Results, twin: str) -> dict[str, str]:
+    """A tag for every metric that has no value, with the reason."""
+    return {
+        f"{metric}.status": f"not estimable: {_plain_reason(estimate)}"
+        for metric, estimate in results.twins[twin].summary.items()
+        if estimate.value is None
+    }
+
+
+def _plain_reason(estimate: Estimate) -> str:
+    # What follows is one call's fault in a server's or a model's own words.
+    return (estimate.reason or "").partition(", for example: ")[0]
+
+
+def describe_run(results: Results, twin: str) -> str:
+    """Markdown: where each number of a twin stands."""
+    known = catalogue(results.encoder.family)
+    rows: list[tuple[Cell, ...]] = [
+        (
+            known[metric].title,
+            *(results.estimate(line, metric) for line in (twin, "ceiling", "floor")),
+        )
+        for metric in results.twins[twin].summary
+        if metric in known
+    ]
+    table = Table("", columns("metric", "twin", "ceiling", "floor"), tuple(rows))
+    return (
+        f"{plain(table)}\n\n"
+        "Ceiling: the authors' own held-out writing, measured in the same way. "
+        "Floor: documents by other people. Brackets: 95 % intervals."
+    )
+
+
+def describe_experiment(results: Results) -> str:
+    """Markdown: what the metrics of every run mean."""
+    known = catalogue(results.encoder.family)
+    meanings = "\n".join(
+        f"- **{metric}**, {known[metric].title}: {known[metric].meaning}"
+        for metric in results.ceiling.summary
+        if metric in known
+    )
+    return (
+        "Each run is one twin: how much its texts are like the person's. `metric/twin` is "
+        "the twin, `metric/ceiling` the authors' own held-out writing, `metric/floor` that of "
+        "other people; `by_author/...` has a step an author, named in `authors.json`. "
+        "Compare runs only where `encoder_revision` and `bundle_hash` are the same.\n\n" + meanings
+    )
