@@ -1,13 +1,14 @@
 """A run of one person in MLflow: numbers and hashes, no text."""
 
 import os
+import time
 from pathlib import Path
 
 from personalbench.metrics.estimate import Estimate
 from personalbench.person.records import Run
 from personalbench.report.results import numbers
-
-_ERRORS_SHOWN = 200
+from personalbench.tracking import store
+from personalbench.tracking.store import Unreachable, open_store
 
 
 def log_run(run: Run, scores: Path, experiment: str) -> str | None:
@@ -24,37 +25,27 @@ def log_run(run: Run, scores: Path, experiment: str) -> str | None:
     """
     if not os.environ.get("MLFLOW_TRACKING_URI"):
         return None
-    # Set before the import: MLflow looks at them once. Its own patience is seven tries
-    # over minutes.
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
-    import mlflow
-    from mlflow.exceptions import MlflowException
+    from mlflow.entities import Metric
 
+    now = time.time_ns() // 1_000_000
     estimates = _estimates(run)
+    metrics = [
+        Metric(key if part == "value" else f"{key}_{part}", number, now, 0)
+        for key, estimate in estimates.items()
+        for part, number in numbers(estimate).items()
+    ]
+    tags = {
+        f"{key}.status": f"not estimable: {estimate.reason}"
+        for key, estimate in estimates.items()
+        if estimate.value is None
+    }
     try:
-        mlflow.set_experiment(experiment)
-        with mlflow.start_run(run_name=run.name) as logged:
-            mlflow.log_params(_params(run))
-            mlflow.log_metrics(
-                {
-                    key if part == "value" else f"{key}_{part}": number
-                    for key, estimate in estimates.items()
-                    for part, number in numbers(estimate).items()
-                }
-            )
-            mlflow.set_tags(
-                {
-                    f"{key}.status": f"not estimable: {estimate.reason}"
-                    for key, estimate in estimates.items()
-                    if estimate.value is None
-                }
-            )
-            mlflow.log_artifact(str(scores))
-            return f"MLflow: run {logged.info.run_id} in experiment {experiment}"
-    except MlflowException as error:
-        told = " ".join(str(error).split())[:_ERRORS_SHOWN]
-        return f"MLflow: not logged ({told}); the run is kept in {scores.parent}"
+        with open_store() as client:
+            run_id = store.log_run(client, experiment, run.name, _params(run), metrics, tags)
+            client.log_artifact(run_id, str(scores))
+    except Unreachable as reason:
+        return f"MLflow: not logged ({reason}); the run is kept in {scores.parent}"
+    return f"MLflow: run {run_id} in experiment {experiment}"
 
 
 def _params(run: Run) -> dict[str, str]:

@@ -1,13 +1,11 @@
 """Training of luar-mini's adapter, outside the default pipeline, with a run in MLflow."""
 
 import json
-import os
 from collections import Counter
 from collections.abc import Set
 from dataclasses import asdict
 from pathlib import Path
 
-from personalbench import tracking
 from personalbench.corpus.document import Document
 from personalbench.encoders import mini
 from personalbench.encoders.token_store import TokenStore
@@ -15,6 +13,7 @@ from personalbench.encoders.train import SHORTEST, VALIDATION_DOCUMENTS, Recipe,
 from personalbench.errors import UserError
 from personalbench.seeds import draw
 from personalbench.storage import iterate_records, sha256_file
+from personalbench.tracking.store import Unreachable, log_run, open_store
 
 EXPERIMENT = "train-encoder"
 
@@ -73,18 +72,18 @@ def run(
         "held_out": held_out,
         "first_step": first,
     }
-    _log(folder / "log.jsonl", first, {name: str(value) for name, value in params.items()})
-    return f"train-encoder: {trainer.step} steps done; log and checkpoint in {folder}"
+    done = f"train-encoder: {trainer.step} steps done; log and checkpoint in {folder}"
+    try:
+        _log(folder / "log.jsonl", first, {name: str(value) for name, value in params.items()})
+    except Unreachable as reason:  # no cause to lose the training
+        return f"{done}\nMLflow: not logged ({reason})"
+    return done
 
 
 def _log(path: Path, first: int, params: dict[str, str]) -> None:
     """One run with the log's numbers, as far as they are from this call."""
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    import mlflow
     from mlflow.entities import Metric
 
-    mlflow.set_tracking_uri(tracking.store())
-    mlflow.set_experiment(EXPERIMENT)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     metrics = [
         Metric(f"train.{name}", value, line["time"], line["step"])
@@ -93,8 +92,5 @@ def _log(path: Path, first: int, params: dict[str, str]) -> None:
         for name, value in line.items()
         if name not in ("step", "time")
     ]
-    with mlflow.start_run() as active:
-        mlflow.log_params(params)
-        client = mlflow.MlflowClient()
-        for start in range(0, len(metrics), 1000):
-            client.log_batch(active.info.run_id, metrics=metrics[start : start + 1000])
+    with open_store() as client:
+        log_run(client, EXPERIMENT, path.parent.name, params, metrics, tags={})

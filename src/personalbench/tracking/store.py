@@ -18,7 +18,7 @@ from personalbench.tracking.record import DatasetRecord, RunRecord
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import Run
+    from mlflow.entities import Metric, Run
 
 _Item = TypeVar("_Item")
 
@@ -198,22 +198,58 @@ def _artifact_location() -> str | None:
 
 def _fill(client: "MlflowClient", run: "Run", parcel: Parcel) -> None:
     """Log everything of a run; a second time changes nothing."""
-    from mlflow.entities import Metric, Param, RunTag
+    from mlflow.entities import Metric
 
     record, run_id = parcel.record, run.info.run_id
-    tags = [RunTag(key, value) for key, value in {**record.tags, **record.links}.items()]
-    for some_tags in _batches(tags, _MOST_PARAMS):
-        client.log_batch(run_id, tags=some_tags)
-    params = [Param(key, value) for key, value in record.params.items()]
-    for some_params in _batches(params, _MOST_PARAMS):
-        client.log_batch(run_id, params=some_params)
     # The same time on every attempt makes a number that was logged before the same number.
     time = run.info.start_time
     metrics = [Metric(point.key, point.value, time, point.step) for point in record.metrics]
-    for some_metrics in _batches(metrics, _MOST_METRICS):
-        client.log_batch(run_id, metrics=some_metrics)
+    _log(client, run_id, record.params, metrics, {**record.tags, **record.links})
     client.log_inputs(run_id, [_dataset(dataset) for dataset in record.datasets])
     client.log_artifacts(run_id, str(parcel.artifacts))
+
+
+def log_run(
+    client: "MlflowClient",
+    experiment: str,
+    name: str,
+    params: Mapping[str, str],
+    metrics: Sequence["Metric"],
+    tags: Mapping[str, str],
+) -> str:
+    """Log a run that is none of a twin in the pipeline.
+
+    Returns:
+        The run's id.
+    """
+    found = client.get_experiment_by_name(experiment)
+    experiment_id = (
+        found.experiment_id
+        if found is not None
+        else client.create_experiment(experiment, artifact_location=_artifact_location())
+    )
+    run_id: str = client.create_run(experiment_id, run_name=name).info.run_id
+    _log(client, run_id, params, metrics, tags)
+    client.set_terminated(run_id)
+    return run_id
+
+
+def _log(
+    client: "MlflowClient",
+    run_id: str,
+    params: Mapping[str, str],
+    metrics: Sequence["Metric"],
+    tags: Mapping[str, str],
+) -> None:
+    """Log in batches of the sizes that MLflow takes."""
+    from mlflow.entities import Param, RunTag
+
+    for some_tags in _batches([RunTag(*tag) for tag in tags.items()], _MOST_PARAMS):
+        client.log_batch(run_id, tags=some_tags)
+    for some_params in _batches([Param(*param) for param in params.items()], _MOST_PARAMS):
+        client.log_batch(run_id, params=some_params)
+    for some_metrics in _batches(metrics, _MOST_METRICS):
+        client.log_batch(run_id, metrics=some_metrics)
 
 
 def _register_encoder(client: "MlflowClient", run_id: str, params: Mapping[str, str]) -> None:
