@@ -157,7 +157,11 @@ def _all_table(run: Run) -> Table:
 
 def _notes(pairs: tuple[TwinComparison, ...]) -> list[str]:
     said = dict.fromkeys(pair.comparison.note for pair in pairs if pair.comparison.note)
-    notes = [f"{note[0].upper()}{note[1:]}." for note in said]
+    notes = [
+        "What would be seen, and with how many authors, is a normal approximation: with fewer than "
+        "ten authors it promises too much.",
+        *(f"{note[0].upper()}{note[1:]}." for note in said),
+    ]
     dropped = max(pair.comparison.dropped for pair in pairs)
     if dropped:
         notes.append(
