@@ -142,7 +142,6 @@ def test_a_source_is_imported_with_its_address(project: Path, tmp_path: Path) ->
     run(project, "dvc", "import-url", str(source), "data/raw/blogs.zip")
     commit(project)
     assert run(project, "git", "ls-files", "data/raw").split() == [
-        "data/raw/.gitignore",
         "data/raw/README.md",
         "data/raw/blogs.zip.dvc",
     ]
