@@ -58,10 +58,11 @@ def record_project(
     write_json(paths.BUNDLE_QUALITY, quality("bundles", passed=True).model_dump(mode="json"))
     write_json(paths.ENCODER / "weights.json", {"encoder": "luar-mini", "revision": "abc"})
     write_json(paths.METRICS, {})
-    for name in ("report.md", "quality.html", "bundle-quality.html", "figures/methods.png"):
+    for name in ("quality.html", "bundle-quality.html", "figures/methods.png"):
         (folder / "reports" / name).parent.mkdir(exist_ok=True)
         (folder / "reports" / name).write_text(name, encoding="utf-8")
-    paths.PAGE.write_text(f"<p>{SECRET}</p>", encoding="utf-8")
+    for path in (paths.PAGE, folder / "reports" / "report.md"):
+        path.write_text(f"{SECRET}\n", encoding="utf-8")
     params = load_params(ROOT / "params.yaml")
     extra = {name: params.personalize.twin("few_shot") for name in twins}
     personalize = params.personalize.model_copy()

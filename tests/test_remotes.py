@@ -17,6 +17,7 @@ from ruamel.yaml import YAML
 from personalbench import paths
 from recorded import ROOT, record_project
 
+_IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@example.org")
 _OTHERS = ("DVC_", "MLFLOW_", "GIT_", "AWS_")
 ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if not name.startswith(_OTHERS)},
@@ -40,8 +41,7 @@ def run(folder: Path, *command: str) -> str:
 
 def commit(folder: Path) -> None:
     run(folder, "git", "add", "-A")
-    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
-    run(folder, "git", *identity, "commit", "-qm", "state")
+    run(folder, "git", *_IDENTITY, "commit", "-qm", "state")
 
 
 @pytest.fixture(scope="module")
@@ -129,21 +129,11 @@ def test_what_is_pushed_is_pulled_and_not_made_again(
     assert (clone / answers).read_bytes() == (project / answers).read_bytes()
 
 
-def test_bundles_and_encoder_are_named_artifacts(project: Path, tmp_path: Path) -> None:
-    run(
-        project,
-        "dvc",
-        "artifacts",
-        "get",
-        ".",
-        "bundles",
-        "-o",
-        str(tmp_path / "bundles"),
-        "--rev",
-        "HEAD",
-    )
-    manifests = sorted(path.parent.name for path in (tmp_path / "bundles").rglob("manifest.json"))
-    assert manifests == ["ada", "ben"]
+def test_bundles_and_encoder_are_artifacts_with_versions(project: Path, tmp_path: Path) -> None:
+    for name, file in (("bundles", "ada/manifest.json"), ("encoder", "weights.json")):
+        run(project, "git", *_IDENTITY, "tag", "-a", f"{name}@v1.0.0", "-m", name)
+        run(project, "dvc", "artifacts", "get", ".", name, "-o", str(tmp_path / name))
+        assert (tmp_path / name / file).exists()
 
 
 def test_a_source_is_imported_with_its_address(project: Path, tmp_path: Path) -> None:
@@ -152,7 +142,6 @@ def test_a_source_is_imported_with_its_address(project: Path, tmp_path: Path) ->
     run(project, "dvc", "import-url", str(source), "data/raw/blogs.zip")
     commit(project)
     assert run(project, "git", "ls-files", "data/raw").split() == [
-        "data/raw/.gitignore",
         "data/raw/README.md",
         "data/raw/blogs.zip.dvc",
     ]

@@ -165,7 +165,6 @@ def quality_verdict(reports: Sequence[QualityReport]) -> str:
 def artifacts(params: Params, twin: str) -> list[Artifact]:
     """The files of a twin's run; those with texts only where params allow them."""
     open_to_all: dict[str, list[Path]] = {
-        "report": [paths.REPORTS / "report.md"],
         "report/figures": sorted(paths.FIGURES.glob("*.png")),
         "quality": [
             paths.QUALITY,
@@ -175,9 +174,10 @@ def artifacts(params: Params, twin: str) -> list[Artifact]:
         ],
         "encoder": [paths.ENCODER / "weights.json"],
     }
-    # The page shows every case; scores hold reasons in the words of a server or of a model.
+    # The page shows every case, report.md the judge's questions, and scores hold reasons in
+    # the words of a server or of a model.
     with_texts: dict[str, list[Path]] = {
-        "page": [paths.PAGE],
+        "report": [paths.PAGE, paths.REPORTS / "report.md"],
         "answers": [paths.ANSWERS / f"{twin}.jsonl"],
         "judgements": [paths.JUDGEMENTS / f"{twin}.jsonl", paths.TRAITS],
         "scores": [paths.SCORES / f"{line}.json" for line in (twin, "ceiling", "floor")],
