@@ -191,7 +191,7 @@ def _no_reference(mine: Path) -> None:
         (_utf_16_without_mark, "p03.txt: not UTF-8 at byte 1, line 1 but binary or UTF-16"),
         (_latin, "profile/p03.txt: not UTF-8 at byte 11, line 2"),
         (_twice, 'mine: "No text is on both sides'),
-        (_no_reference, "profile/ and reference/"),
+        (_no_reference, "mine: reference/ is missing beside profile/"),
     ],
 )
 def test_a_faulty_folder_is_one_line_and_no_bundle(
