@@ -464,6 +464,11 @@ class Params(Section):
             return None
         return section.generator or self.personalize.generator
 
+    def topics_of(self, twin: str) -> str | None:
+        """What stands for the topic in a twin's prompts; None for a file."""
+        section = self.personalize.twin(twin)
+        return None if isinstance(section, FileParams) else section.topics
+
     def models_in_use(self) -> list[ModelParams]:
         """The registry's entries that this run calls, each once."""
         generators = {self.generator_of(twin) for twin in self.twins} - {None}

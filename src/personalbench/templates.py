@@ -60,7 +60,8 @@ def load_template(path: Path, variables: set[str]) -> Template:
         text = path.read_text(encoding="utf-8").strip()
     except FileNotFoundError:
         raise UserError(
-            f"{path}: no such template; a folder of templates holds all of them: copy {SHIPPED}"
+            f"{path}: no such template; a folder of templates holds all of them: copy "
+            f"{SHIPPED}, or take the line `templates` out of params.yaml for the shipped ones"
         ) from None
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not UTF-8: {error}") from None

@@ -94,7 +94,10 @@ class Intake:
         self.entries.sort(key=lambda entry: entry.id)
         for first, second in pairwise(self.entries):
             if first.id == second.id:
-                raise UserError(f"{first.id}: two documents have this id; ids must be unique")
+                raise UserError(
+                    f"{first.id}: two documents have this id (of {first.source} and "
+                    f"{second.source}); ids must be unique: remove or rename one"
+                )
 
     def __enter__(self) -> Self:
         return self

@@ -46,9 +46,15 @@ class Run:
 
     @property
     def baseline(self) -> str | None:
-        """The twin that knows nothing of the author, if the run has one."""
+        """The twin that knows nothing of the author, if the run has one.
+
+        One that saw first sentences knows some of the author's own words.
+        """
         plain = (
-            twin for twin in self.results.twins if self.params.method_of(twin) == "non_personalized"
+            twin
+            for twin in self.results.twins
+            if self.params.method_of(twin) == "non_personalized"
+            and self.params.topics_of(twin) == "summary"
         )
         return next(plain, None)
 

@@ -1,5 +1,6 @@
 """MLflow's own UI on the right store."""
 
+import signal
 import subprocess
 import sys
 import time
@@ -51,6 +52,8 @@ def serving(port: int) -> Iterator[Ui]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+    # A plain `kill` ends this program by an exception, too: the server must not stay.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         _wait(process, address)
         yield Ui(address, process)

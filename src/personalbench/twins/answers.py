@@ -36,7 +36,7 @@ class Answer(BaseModel):
         flags: What a reader should know.
         document: Id of the document, for a real text.
         seen: Ids of the profile documents that the twin saw, or may have seen.
-        seed: The sampling seed.
+        seed: The sampling seed that was sent, if any.
         prompt_tokens: As the server counted.
         completion_tokens: As the server counted.
     """
@@ -85,11 +85,11 @@ def answer(
         )
         for prompt in sent
     ]
-    replies = iter(zip(requests, generator.ask(requests, f"{name} answers"), strict=True))
+    replies = iter(generator.ask(requests, f"{name} answers"))
     return [
         _failed(prompt, name)
         if prompt.failure is not None
-        else _answered(prompt, name, *next(replies))
+        else _answered(prompt, name, next(replies))
         for prompt in prompts
     ]
 
@@ -107,7 +107,7 @@ def _failed(prompt: Prompt, name: str) -> Answer:
     )
 
 
-def _answered(prompt: Prompt, name: str, request: Request, reply: Reply) -> Answer:
+def _answered(prompt: Prompt, name: str, reply: Reply) -> Answer:
     # The paper's texts are short; one that was cut at the token limit is still the
     # twin's writing, so it is scored and flagged.
     cut = reply.status == "truncated" and reply.text != ""
@@ -121,7 +121,7 @@ def _answered(prompt: Prompt, name: str, request: Request, reply: Reply) -> Answ
         reason=reply.reason,
         flags=(*prompt.flags, *reply.flags, *(["cut_at_max_tokens"] if cut else [])),
         seen=prompt.seen,
-        seed=request.seed,
+        seed=reply.seed,
         prompt_tokens=reply.prompt_tokens,
         completion_tokens=reply.completion_tokens,
     )

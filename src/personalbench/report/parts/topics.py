@@ -3,7 +3,6 @@
 from statistics import mean
 
 from personalbench.bundle import Bundle
-from personalbench.params import FileParams
 from personalbench.report.parts.methods import over
 from personalbench.report.run import Run
 from personalbench.report.section import Cell, Column, Section, Table, columns
@@ -76,11 +75,7 @@ def _mean_share(bundle: Bundle) -> Cell:
 
 def _ablation(run: Run) -> Table | None:
     """Twins that saw first sentences beside those of the same method that saw topics."""
-    seen = {
-        twin: section.topics
-        for twin in run.results.twins
-        if not isinstance(section := run.params.personalize.twin(twin), FileParams)
-    }
+    seen = {twin: run.params.topics_of(twin) for twin in run.results.twins}
     methods = {run.params.method_of(twin) for twin in seen if seen[twin] == "first_sentence"}
     if not methods:
         return None
