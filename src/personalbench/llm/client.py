@@ -19,7 +19,14 @@ from tqdm import tqdm
 from personalbench.errors import UserError
 from personalbench.llm.cache import Response, ResponseCache, answer_key
 from personalbench.llm.clean import clean
-from personalbench.llm.embedded import Address, Layout, embedded_servers, locate, model_file
+from personalbench.llm.embedded import (
+    Address,
+    Layout,
+    ServedAdapter,
+    embedded_servers,
+    locate,
+    model_file,
+)
 from personalbench.llm.prefixes import SharedPrefixes
 from personalbench.llm.types import Reply, Request, Weighed
 from personalbench.params import ModelParams
@@ -138,9 +145,15 @@ class Model:
     """A language model that answers lists of requests; made by :func:`open_model`."""
 
     def __init__(
-        self, spec: ModelParams, cache: ResponseCache | None, patience: Patience, stack: ExitStack
+        self,
+        spec: ModelParams,
+        cache: ResponseCache | None,
+        patience: Patience,
+        stack: ExitStack,
+        adapter: ServedAdapter | None = None,
     ) -> None:
         self.spec = spec
+        self.adapter = adapter
         self.cache = cache
         self.patience = patience
         self._stack = stack
@@ -184,7 +197,9 @@ class Model:
     def _open(self) -> list[Address]:
         if self.addresses is None:
             if self.spec.kind == "embedded":
-                self.addresses = self._stack.enter_context(embedded_servers(self.spec))
+                self.addresses = self._stack.enter_context(
+                    embedded_servers(self.spec, self.adapter)
+                )
             else:
                 check_reachable(self.spec, patience=self.patience)
                 self.addresses = _addresses(self.spec)
@@ -193,8 +208,11 @@ class Model:
     def key(self, request: Request) -> str:
         """Key of the request's answer in the cache."""
         spec = self.spec
+        # A model without an adapter has the key that it had before there were adapters.
+        trained = {} if self.adapter is None else {"adapter": self.adapter.sha256}
         return answer_key(
             {
+                **trained,
                 "id": spec.id,
                 "revision": spec.revision,
                 "quantization": spec.quantization,
@@ -234,7 +252,11 @@ class Model:
 
 @contextmanager
 def open_model(
-    spec: ModelParams, *, cache: ResponseCache | None, patience: Patience | None = None
+    spec: ModelParams,
+    *,
+    cache: ResponseCache | None,
+    patience: Patience | None = None,
+    adapter: ServedAdapter | None = None,
 ) -> Iterator[Model]:
     """Open a model; an embedded server that it starts is closed with it.
 
@@ -242,13 +264,14 @@ def open_model(
         spec: The registry's entry.
         cache: Where answers are kept; None keeps none.
         patience: Bounds of waiting and trying.
+        adapter: What an embedded model has learnt on top.
     """
     patience = patience or Patience()
     if spec.kind == "embedded":
         # A server on this machine's own cores is slow at worst; if it dies, that is seen.
         patience = replace(patience, slowest=patience.slowest / 10)
     with ExitStack() as stack:
-        yield Model(spec, cache, patience, stack)
+        yield Model(spec, cache, patience, stack, adapter)
 
 
 def check_reachable(spec: ModelParams, *, patience: Patience | None = None) -> None:
