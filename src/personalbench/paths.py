@@ -14,6 +14,7 @@ TRUST = Path("data/trust.json")
 SCORES = Path("data/scores")
 ANALYSIS = Path("data/analysis.json")
 ENCODER = Path("models/encoder")
+ADAPTERS = Path("models/adapters")
 REPORTS = Path("reports")
 QUALITY = REPORTS / "quality.json"
 QUALITY_PAGE = REPORTS / "quality.html"

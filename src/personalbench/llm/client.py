@@ -150,10 +150,9 @@ class Model:
         cache: ResponseCache | None,
         patience: Patience,
         stack: ExitStack,
-        adapter: ServedAdapter | None = None,
     ) -> None:
         self.spec = spec
-        self.adapter = adapter
+        self.adapter: ServedAdapter | None = None
         self.cache = cache
         self.patience = patience
         self._stack = stack
@@ -193,6 +192,12 @@ class Model:
                 run = _Run(self, missing, replies, progress.update)
                 asyncio.run(run.work(addresses))
         return [replies[key] for key in keys]
+
+    def put_on(self, adapter: ServedAdapter) -> None:
+        """Answer with these LoRA weights from now on; a server with others is closed."""
+        self._stack.close()
+        self.addresses = None
+        self.adapter = adapter
 
     def _open(self) -> list[Address]:
         if self.addresses is None:
@@ -252,11 +257,7 @@ class Model:
 
 @contextmanager
 def open_model(
-    spec: ModelParams,
-    *,
-    cache: ResponseCache | None,
-    patience: Patience | None = None,
-    adapter: ServedAdapter | None = None,
+    spec: ModelParams, *, cache: ResponseCache | None, patience: Patience | None = None
 ) -> Iterator[Model]:
     """Open a model; an embedded server that it starts is closed with it.
 
@@ -264,14 +265,13 @@ def open_model(
         spec: The registry's entry.
         cache: Where answers are kept; None keeps none.
         patience: Bounds of waiting and trying.
-        adapter: What an embedded model has learnt on top.
     """
     patience = patience or Patience()
     if spec.kind == "embedded":
         # A server on this machine's own cores is slow at worst; if it dies, that is seen.
         patience = replace(patience, slowest=patience.slowest / 10)
     with ExitStack() as stack:
-        yield Model(spec, cache, patience, stack, adapter)
+        yield Model(spec, cache, patience, stack)
 
 
 def check_reachable(spec: ModelParams, *, patience: Patience | None = None) -> None:

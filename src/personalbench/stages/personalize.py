@@ -1,15 +1,17 @@
 """Stage `personalize@twin`: a twin answers every case."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from personalbench import paths
-from personalbench.bundle import Bundle, load_bundles
+from personalbench.bundle import Bundle, folder_name, load_bundles
 from personalbench.llm.cache import ResponseCache
 from personalbench.llm.client import open_model
-from personalbench.params import FileParams, Params, PromptedParams
-from personalbench.storage import write_records
+from personalbench.params import FileParams, FinetunedParams, ModelParams, Params, PromptedParams
+from personalbench.storage import empty_folder, write_records
 from personalbench.text.tokenise import words
+from personalbench.training.adapters import Adapter, copy_adapter, served
 from personalbench.twins.answers import Answer, answer
 from personalbench.twins.outside import read_answers
 from personalbench.twins.prompts import Generator
@@ -19,6 +21,7 @@ def run(params: Params, twin: str) -> str:
     """Write the answers of one twin."""
     bundles = load_bundles(paths.BUNDLES)
     section = params.personalize.twin(twin)
+    empty_folder(paths.ADAPTERS / twin)  # stays empty unless the twin is trained
     if isinstance(section, FileParams):
         answers = read_answers(Path(section.answers), bundles, twin, section.allow_missing)
     else:
@@ -45,4 +48,47 @@ def _written(
             seed=params.seed,
             templates=params.template_folder,
         )
-        return answer(bundles, twin, section, generator)
+        if not isinstance(section, FinetunedParams):
+            return answer(bundles, twin, section, generator)
+        answers: list[Answer] = []
+        for bundle, adapter in zip(
+            bundles, _trained(params, twin, section, spec, bundles), strict=True
+        ):
+            model.put_on(served(adapter, spec))
+            answers += answer([bundle], twin, section, replace(generator, training=adapter.record))
+        return answers
+
+
+def _trained(
+    params: Params,
+    twin: str,
+    section: FinetunedParams,
+    spec: ModelParams,
+    bundles: Sequence[Bundle],
+) -> list[Adapter]:
+    """Train the generator for every author, where that has not been done yet."""
+    # Great Expectations takes seconds to import.
+    from personalbench.stages.check import write_report
+    from personalbench.training.finetune import check_sets, finetune, training_sets
+
+    prompter = params.models[params.bundle.prompt_model]
+    with ResponseCache.of_project() as cache, open_model(prompter, cache=cache) as model:
+        sets = training_sets(
+            bundles,
+            section,
+            params.bundle,
+            min(spec.max_context, prompter.max_context),
+            params.seed,
+            model.complete,
+            params.template_folder,
+        )
+    folder = paths.ADAPTERS / twin
+    report = check_sets(bundles, sets, params.corpus, params.check)
+    write_report(report, folder / "quality.json", folder / "quality.html")
+    report.require_passed()
+    adapters = []
+    for bundle, examples in zip(bundles, sets, strict=True):
+        adapter = finetune(spec, examples, section, params.seed)
+        copy_adapter(adapter, folder / folder_name(bundle.author))
+        adapters.append(adapter)
+    return adapters

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from personalbench.bundle import ModelIdentity
 from personalbench.errors import UserError
+from personalbench.llm.embedded import ServedAdapter, locate, model_file
 from personalbench.params import ModelParams, TrainingParams
 from personalbench.paths import cache_folder
 from personalbench.storage import read_json, sha256_bytes, sha256_file, write_bytes, write_json
@@ -121,6 +122,17 @@ def load_adapter(folder: Path, base: ModelParams) -> Adapter:
     if not weights.is_file() or sha256_file(weights) != record.weights:
         raise UserError(f"{weights}: missing or changed since training; delete {folder}")
     return Adapter(folder, record)
+
+
+def served(adapter: Adapter, base: ModelParams) -> ServedAdapter:
+    """The adapter as the embedded server takes it, made once."""
+    path = adapter.folder / "adapter.gguf"
+    if not path.is_file():
+        from personalbench.training.gguf import write_gguf
+
+        alpha = read_json(adapter.folder / _CONFIG)["lora_alpha"]
+        write_gguf(adapter.folder / WEIGHTS, locate(model_file(base)), alpha, path)
+    return ServedAdapter(path, adapter.record.weights)
 
 
 def copy_adapter(adapter: Adapter, folder: Path) -> None:

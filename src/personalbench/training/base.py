@@ -4,6 +4,7 @@ import io
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
 from dataclasses import dataclass
+from logging import ERROR
 from typing import Any
 
 import torch
@@ -72,12 +73,13 @@ class BaseModel:
             )
         file = model_file(spec)
         path = locate(file)
-        logging.set_verbosity_error()
-        place = {"pretrained_model_name_or_path": path.parent, "gguf_file": path.name}
+        logging.set_verbosity(ERROR)
         # Its bars can't be switched off otherwise.
         with redirect_stderr(io.StringIO()):
-            tokenizer = AutoTokenizer.from_pretrained(**place)
-            network = AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32)
+            tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
+            network = AutoModelForCausalLM.from_pretrained(
+                path.parent, gguf_file=path.name, dtype=torch.float32
+            )
         if file.chat_template is not None:
             tokenizer.chat_template = file.chat_template
         device, precision = _device()
@@ -112,13 +114,12 @@ class BaseModel:
     def adapted(self, rank: int, seed: int) -> "Adapted":
         """The model with new LoRA weights."""
         torch.manual_seed(seed)
-        return Adapted(self, LoraConfig.from_peft_type(**lora_config(rank)))
+        return Adapted(self, LoraConfig(**lora_config(rank)))
 
 
 def lora_config(rank: int) -> dict[str, Any]:
-    """LoRA on every linear layer of the blocks (Hu et al., 2021), as peft describes it."""
+    """LoRA on every linear layer of the blocks (Hu et al., 2021), in peft's words."""
     return {
-        "peft_type": "LORA",
         "task_type": "CAUSAL_LM",
         "r": rank,
         "lora_alpha": SCALE * rank,
@@ -139,7 +140,7 @@ class Adapted:
     def __init__(self, base: BaseModel, config: LoraConfig) -> None:
         self.base = base
         self._peft: Any = get_peft_model(base.network, config)
-        self._causal = self._peft.get_base_model()
+        self._causal: Any = self._peft.get_base_model()
         self.parameters = [each for each in self._peft.parameters() if each.requires_grad]
 
     def hidden(self, ids: Tensor) -> Tensor:
@@ -162,17 +163,12 @@ class Adapted:
 
     def weights(self) -> dict[str, Tensor]:
         """The LoRA weights by peft's names, as copies on the CPU."""
-        state = get_peft_model_state_dict(self._peft)
+        state = get_peft_model_state_dict(self._peft, save_embedding_layers=False)
         return {name: value.detach().cpu().clone() for name, value in sorted(state.items())}
 
     def load(self, weights: Mapping[str, Tensor]) -> None:
         """Take over LoRA weights of the same shapes."""
         set_peft_model_state_dict(self._peft, dict(weights))
-
-    def remove(self) -> BaseModel:
-        """Take the LoRA layers away; the base model is as it was."""
-        self.base.network = self._peft.unload()
-        return self.base
 
 
 def _device() -> tuple[torch.device, torch.dtype]:

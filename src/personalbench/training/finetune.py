@@ -155,7 +155,11 @@ def finetune(
         precision=str(base.precision).removeprefix("torch."),
         weights=sha256_bytes(weights),
     )
-    config = {"base_model_name_or_path": spec.id, **lora_config(params.rank)}
+    config = {
+        "peft_type": "LORA",
+        "base_model_name_or_path": spec.id,
+        **lora_config(params.rank),
+    }
     adapter = write_adapter(folder, weights, config, record)
     checkpoint.unlink(missing_ok=True)
     return adapter
