@@ -148,10 +148,7 @@ def test_llama_cpp_with_the_adapter_computes_what_torch_computes(
         kind="embedded", family="llama", id="random", revision=file.sha256, max_context=256,
         concurrency=1,
     )  # fmt: skip
-    monkeypatch.setattr(
-        "personalbench.training.base._device", lambda: (torch.device("cpu"), torch.float32)
-    )
-    base = BaseModel.load(spec)
+    base = BaseModel.load(spec, torch.float32)
     plain = by_torch(base)
     # llama.cpp keeps keys and values in 16 bits.
     assert difference(plain, by_llama_cpp(spec, None)) < 0.01

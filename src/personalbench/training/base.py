@@ -60,8 +60,12 @@ class BaseModel:
         self.precision = precision
 
     @classmethod
-    def load(cls, spec: ModelParams) -> "BaseModel":
+    def load(cls, spec: ModelParams, precision: torch.dtype | None = None) -> "BaseModel":
         """Load an embedded model; its quantized weights become floating-point numbers.
+
+        Args:
+            spec: The registry's entry.
+            precision: In which it computes; None takes the fastest.
 
         Raises:
             UserError: It is no embedded model, or its file is missing or damaged.
@@ -82,8 +86,8 @@ class BaseModel:
             )
         if file.chat_template is not None:
             tokenizer.chat_template = file.chat_template
-        device, precision = _device()
-        return cls(network, tokenizer, device, precision)
+        device, fastest = _device()
+        return cls(network, tokenizer, device, precision or fastest)
 
     def encode(self, examples: Sequence[Example], max_length: int) -> list[Tokens]:
         """Examples in tokens; what is longer than ``max_length`` ends there.
