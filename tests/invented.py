@@ -11,6 +11,7 @@ from personalbench.analysis.likeness import Resampling
 from personalbench.bundle import Bundle
 from personalbench.corpus.document import Document, Split
 from personalbench.judge.records import AuthorTraits, Judgement, TraitFinding
+from personalbench.judge.trust import trust
 from personalbench.metrics.baselines import FunctionWordEncoder
 from personalbench.metrics.stylometry import FUNCTION_WORDS
 from personalbench.metrics.validation import draw_pairs, pair_scores, verify
@@ -21,6 +22,7 @@ from personalbench.report.run import Run
 from personalbench.report.validation import EncoderResult, Validation
 from personalbench.scores import score
 from personalbench.twins.answers import Answer
+from test_trust import NOTHING, SPEC
 
 _CONTENT = """
     river stone market letter winter garden harbour kettle ladder meadow engine candle bridge
@@ -139,6 +141,7 @@ def invented_run(
         answers=answers,
         judgements=judgements,
         traits=traits,
+        trust=trust("invented-judge", judgements, traits, NOTHING, {}, SPEC, replicates, seed),
         params=_params(twins),
     )
 
@@ -224,9 +227,10 @@ def _judgement(generator: np.random.Generator, answer: Answer) -> Judgement:
 def _validation(corpus: list[Document], encoder: WordEncoder) -> Validation:
     vectors = encoder.document_vectors([document.text for document in corpus])
     names = [document.author for document in corpus]
+    sources = [document.source for document in corpus]
     results = []
     for size in (1, 5):
-        pairs = draw_pairs(names, size, 100, seed=1)
+        pairs = draw_pairs(names, sources, size, 100, seed=1)
         results.append(
             EncoderResult(
                 encoder=encoder.name,
@@ -234,4 +238,10 @@ def _validation(corpus: list[Document], encoder: WordEncoder) -> Validation:
                 verification=verify(pairs, pair_scores(encoder, vectors, pairs), 1, 100),
             )
         )
-    return Validation(documents=len(corpus), authors=len(set(names)), results=tuple(results))
+    return Validation(
+        documents=len(corpus),
+        authors=len(set(names)),
+        truncated=0,
+        unreliable=0,
+        results=tuple(results),
+    )

@@ -14,9 +14,9 @@ from personalbench.llm.client import Patience
 from personalbench.params import ModelParams
 
 IMPATIENT = Patience(
-    connect=1.0,
-    first_answer=1.0,
-    base=1.0,
+    connect=3.0,
+    first_answer=3.0,
+    base=3.0,
     slowest=1e6,
     backoff=0.01,
     longest_wait=0.5,
@@ -119,6 +119,9 @@ class Stub:
         class Server(ThreadingHTTPServer):
             daemon_threads = True
             request_queue_size = 64
+
+            def handle_error(self, request: Any, client_address: Any) -> None:
+                """A client that gave up, or was killed, is what tests are about."""
 
         self._server = Server(("127.0.0.1", port), Handler)
         self.port: int = self._server.server_address[1]

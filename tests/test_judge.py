@@ -14,7 +14,7 @@ from people import bundle
 from personalbench.bundle import reference_documents
 from personalbench.judge.judge import judge
 from personalbench.judge.records import AuthorTraits, Judgement, TraitFinding, fenced
-from personalbench.judge.same_author import probability
+from personalbench.judge.same_author import probability, reference_first
 from personalbench.judge.traits import extract
 from personalbench.llm.cache import ResponseCache
 from personalbench.llm.client import open_model
@@ -118,6 +118,21 @@ def test_four_or_six_findings_are_a_failure_and_shift_nothing(
     assert judgements[0].same_author is True
     # Asked once more, then no further.
     assert sum(QUESTIONS[0] in content for content in contents) == 2
+
+
+def test_the_order_of_the_two_texts_is_drawn_by_case_and_stored() -> None:
+    texts = {number: f"Text {number} is mine." for number in range(1, 6)}
+    judgements, contents = run([answer(number, text) for number, text in texts.items()])
+    compared = [content for content in contents if QUESTIONS[0] not in content]
+    for judgement, (number, text) in zip(judgements, texts.items(), strict=True):
+        (content,) = (each for each in compared if text in each)
+        own = content.index(f"adareference{number - 1}")
+        assert judgement.reference_first == (own < content.index(text))
+    drawn = [reference_first(answer(number), seed=1) for number in range(100)]
+    assert 30 < sum(drawn) < 70
+    # Another twin's answer to the same case is shown in the same place.
+    (other,), _ = run([answer(1, "Another.", source="profile")])
+    assert other.reference_first == judgements[0].reference_first
 
 
 def test_without_questions_an_author_is_not_scored_on_traits() -> None:

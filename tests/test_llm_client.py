@@ -169,19 +169,27 @@ def test_the_connection_is_no_part_of_the_key_and_all_that_changes_answers_is(
     [
         (Says("I'm sorry, I can't help with that."), "refused"),
         (Says("No", finish_reason="content_filter"), "refused"),
-        (Says("An answer that", finish_reason="length"), "truncated"),
         (Says(None, finish_reason="length"), "truncated_reasoning"),
         (Says(""), "empty"),
         (Says(status=400, body=b'{"error": "too long"}'), "failed"),
     ],
 )
-def test_only_whole_answers_are_kept(cache: ResponseCache, says: Says, status: str) -> None:
+def test_what_gave_no_text_is_not_kept(cache: ResponseCache, says: Says, status: str) -> None:
     with Stub(lambda body, number: says) as stub:
         assert [each.status for each in complete(stub.spec(), [asks("q")], cache)] == [status]
         calls = len(stub.bodies)
         stub.script = echo
         assert [each.status for each in complete(stub.spec(), [asks("q")], cache)] == ["ok"]
         assert len(stub.bodies) == calls + 1
+
+
+def test_an_answer_cut_at_the_token_limit_is_paid_for_once(cache: ResponseCache) -> None:
+    with Stub(lambda body, number: Says("I went to", finish_reason="length")) as stub:
+        replies = [complete(stub.spec(), [asks("q")], cache)[0] for _ in range(2)]
+        assert len(stub.bodies) == 1
+        complete(stub.spec(), [asks("q", max_tokens=51)], cache)
+        assert len(stub.bodies) == 2  # more tokens are another call
+    assert {(reply.status, reply.text) for reply in replies} == {("truncated", "I went to")}
 
 
 def _killed_client(spec: ModelParams, path: Path) -> None:

@@ -6,24 +6,34 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
 from llm_stub import free_port
+from people import bundle
+from personalbench.bundle import reference_documents
 from personalbench.errors import UserError
+from personalbench.judge.judge import judge
+from personalbench.judge.records import AuthorTraits
 from personalbench.llm.client import check_reachable, open_model
 from personalbench.llm.embedded import MODEL_FILES, locate
-from personalbench.llm.structured import ask
-from personalbench.llm.types import Message, Request
-from personalbench.llm.usage import summarise
-from personalbench.params import ModelParams
+from personalbench.llm.usage import read_usage
+from personalbench.params import (
+    ContrastiveParams,
+    FewShotParams,
+    JudgeParams,
+    ModelParams,
+    NonPersonalizedParams,
+    ProfileParams,
+    PromptedParams,
+)
+from personalbench.stages.calls import write_usage
+from personalbench.twins.answers import answer
+from personalbench.twins.outside import read_answers
+from personalbench.twins.prompts import Generator
 
 pytestmark = pytest.mark.mlx
-
-
-class Verdict(BaseModel):
-    same_author: bool
 
 
 def convert(source: Path, target: Path) -> None:
@@ -87,29 +97,69 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelParams]:
             server.kill()
 
 
-def test_a_generator_and_a_judge_run_on_mlx(served: ModelParams) -> None:
-    prompts = [f"Write a sentence about {topic}." for topic in ("the sea", "snow", "bread")]
-    requests = [
-        Request(
-            messages=(Message(role="user", content=prompt),),
-            temperature=0.7,
-            max_tokens=12,
-            seed=number,
-        )
-        for number, prompt in enumerate(prompts)
-    ]
-    question = 'Is snow white? Answer in JSON like {"same_author": true}.'
-    judge = requests[0].model_copy(update={"messages": (Message(role="user", content=question),)})
+def test_a_twin_and_a_judge_run_on_mlx(
+    served: ModelParams, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ada = bundle(cases=2, profile=10)
+    traits = AuthorTraits(
+        author="ada", questions=tuple(f"Does it show manner {n}?" for n in range(5)), documents=()
+    )
+    references = reference_documents([ada])
+    sent: list[dict[str, Any]] = []
     with open_model(served, cache=None) as model:
-        body = model.body(judge, 1)
-        replies = model.complete(requests, "generate")
-        answers = ask(model, [judge], Verdict, "judge")
+        body = model.body
+        monkeypatch.setattr(
+            model, "body", lambda *given: sent.append(body(*given)) or sent[-1].copy()
+        )
+        generator = Generator(
+            ask=model.complete, context=2048, max_tokens=24, temperature=0.7, seed=1
+        )
+        params = FewShotParams(method="few_shot", samples=2)
+        answers = answer([ada], "few_shot", params, generator)
+        written = write_usage("personalize", "few_shot", model, [None] * len(answers))
+        judged = judge(answers[:1], {"ada": traits}, references, JudgeParams(model="mlx"), 1, model)
+    assert [each.status for each in answers] == ["ok", "ok"]
+    assert all(each.text and each.prompt_tokens for each in answers)
+    # A model this small may break the schema; what it never does is give half a verdict.
+    assert (judged[0].same_author is None) == (judged[0].same_author_reason is not None)
+    assert (judged[0].findings is None) == (judged[0].findings_reason is not None)
     # A seed would end the batching, and a schema is never read.
-    assert "seed" not in body and "response_format" not in body
-    assert body["chat_template_kwargs"] == {"enable_thinking": False}
-    assert {reply.status for reply in replies} <= {"ok", "truncated"}
-    assert all(reply.text and reply.prompt_tokens for reply in replies)
-    assert answers[0].status in ("ok", "invalid", "truncated")
-    usage = summarise(served, replies)
-    assert usage.seeds_sent is False
-    assert usage.uncounted == 0
+    assert len(sent) >= 4
+    for each in sent:
+        assert "seed" not in each and "response_format" not in each
+        assert each["chat_template_kwargs"] == {"enable_thinking": False}
+    assert "gets no seed" in written
+    used = read_usage(tmp_path / "data/usage", ["few_shot"])
+    assert [(each.seeds, each.replies, each.uncounted) for each in used] == [("not sent", 2, 0)]
+
+
+def test_every_twin_runs_on_mlx(served: ModelParams, tmp_path: Path) -> None:
+    ada = bundle(cases=1, profile=12)
+    sections: list[PromptedParams] = [
+        NonPersonalizedParams(method="non_personalized"),
+        FewShotParams(method="few_shot", samples=2),
+        ProfileParams(method="profile", posts=2, profile_tokens=12),
+        ContrastiveParams(method="contrastive", samples=1, authors=1),
+    ]
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"case_id": "case_0001", "output": "I wrote it."}\n', encoding="utf-8")
+    traits = AuthorTraits(author="ada", questions=None, reason="not asked", documents=())
+    with open_model(served, cache=None) as model:
+        generator = Generator(
+            ask=model.complete, context=2048, max_tokens=8, temperature=0.7, seed=1
+        )
+        written = [
+            each
+            for section in sections
+            for each in answer([ada], section.method, section, generator)
+        ]
+        mine = read_answers(path, [ada], "mine")
+        judged = judge(
+            mine, {"ada": traits}, reference_documents([ada]), JudgeParams(model="mlx"), 1, model
+        )
+    assert [(each.source, each.status) for each in written] == [
+        (section.method, "ok") for section in sections
+    ]
+    assert all(each.text for each in written)
+    assert (judged[0].same_author is None) == (judged[0].same_author_reason is not None)

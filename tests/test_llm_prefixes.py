@@ -1,6 +1,6 @@
 """Which requests share a beginning, and where it ends."""
 
-from personalbench.llm.prefixes import _groups
+from personalbench.llm.prefixes import Work, _groups
 from personalbench.llm.types import Message, Request
 
 
@@ -52,3 +52,21 @@ def test_earlier_messages_must_be_equal() -> None:
 
 def test_short_beginnings_are_not_worth_it() -> None:
     assert _groups([("1", asks("Topic: sea")), ("2", asks("Topic: snow"))]) == {}
+
+
+def test_each_endpoint_stays_with_a_group_and_helps_when_none_is_untouched() -> None:
+    prompts = {
+        f"{who}{n}": asks(f"{who} wrote this. " * 100 + str(n)) for who in "abc" for n in "1234"
+    }
+    work = Work(prompts)
+    taken = [work.take(where) for where in ("one", "two") * 4]
+    assert [each[0] for each in taken if each] == ["a1", "b1", "a2", "b2", "a3", "b3", "a4", "b4"]
+    assert len(work) == 4
+    assert [work.take("one"), work.take("two")] == [("c1", prompts["c1"]), ("c2", prompts["c2"])]
+    work.put_back("two", "c2", prompts["c2"])  # it could not answer; another one takes it
+    assert [(work.take("one") or ("",))[0] for _ in range(4)] == ["c2", "c3", "c4", ""]
+
+
+def test_many_short_prompts_are_shared_by_all_endpoints() -> None:
+    work = Work({str(n): asks(f"Topic {n:03}") for n in range(100)})
+    assert [(work.take(where) or ("",))[0] for where in ("one", "two", "three")] == ["0", "1", "2"]

@@ -16,7 +16,7 @@ from personalbench.llm import check, client
 from personalbench.llm.cache import Response, ResponseCache
 from personalbench.llm.registry import find_model
 from personalbench.llm.types import Reply
-from personalbench.llm.usage import summarise
+from personalbench.llm.usage import require_answers, summarise
 from personalbench.params import ModelParams, Price
 from personalbench.paths import cache_folder
 
@@ -110,22 +110,54 @@ def test_usage_adds_up_and_never_guesses() -> None:
         Reply(status="truncated", text="c", **counted),
         Reply(status="failed", reason="HTTP 500"),
     ]
-    usage = summarise(spec, replies)
-    assert (usage.replies, usage.cached, usage.uncounted) == (4, 1, 0)
+    results = [None, None, "the tokens ran out", "HTTP 500"]
+    usage = summarise("personalize", "few_shot", spec, replies, results)
+    assert (usage.questions, usage.failed, usage.failure_rate) == (4, 2, 0.5)
+    assert (usage.replies, usage.uncounted) == (4, 0)
     assert usage.statuses == {"failed": 1, "ok": 2, "truncated": 1}
     assert usage.flags == {"fence": 1}
-    assert usage.failure_rate == 0.5
     assert usage.duplicates == 0
-    assert summarise(spec, [*replies, *replies]).duplicates == 4
+    assert summarise("judge", None, spec, [*replies, *replies], []).duplicates == 4
     assert (usage.prompt_tokens, usage.completion_tokens, usage.seconds) == (3000, 300, 4.5)
     assert usage.cost == pytest.approx(0.009)  # 3000 * 2 / 1e6 + 300 * 10 / 1e6
 
-    free = summarise(stub_spec(["http://x/v1"]), replies)
+    free = summarise("judge", None, stub_spec(["http://x/v1"]), replies, [])
     assert (free.cost, free.cost_reason) == (None, "the model has no price in params.yaml")
-    silent = summarise(spec, [Reply(status="ok", text="a")])
+    silent = summarise("judge", None, spec, [Reply(status="ok", text="a")], [])
     assert silent.cost is None
     assert silent.cost_reason == "the server did not count the tokens of 1 answers"
-    assert summarise(spec, []).failure_rate is None
+    assert summarise("judge", None, spec, [], []).failure_rate is None
+
+
+def test_throughput_is_over_the_time_in_which_calls_were_in_flight() -> None:
+    # 10 to 12 and 11 to 14 overlap, 20 to 21 is a later run: 4 + 1 seconds.
+    times = [(2.0, 12.0), (3.0, 14.0), (1.0, 21.0)]
+    replies = [
+        Reply(
+            status="ok",
+            text="a",
+            seconds=seconds,
+            answered=at,
+            prompt_tokens=10,
+            completion_tokens=100,
+        )
+        for seconds, at in times
+    ]
+    usage = summarise("judge", None, stub_spec(["http://x/v1"]), replies, [None] * 3)
+    assert (usage.seconds, usage.busy_seconds, usage.tokens_per_second) == (6.0, 5.0, 60.0)
+    assert summarise("judge", None, stub_spec(["http://x/v1"]), [], []).tokens_per_second is None
+
+
+def test_too_many_failures_stop_a_stage_with_one_line() -> None:
+    results = [None] * 17 + ["HTTP 500"] * 2 + ["empty"]
+    require_answers("judge: floor", results, 0.15, "see to it")
+    require_answers("judge: floor", [], 0.0, "see to it")
+    with pytest.raises(UserError) as error:
+        require_answers("judge: floor", results, 0.14, "see to it")
+    assert error.value.message == (
+        "judge: floor: 3 of 20 have no usable answer, more than 14%; the commonest reason "
+        "(2 times): HTTP 500; see to it; what was answered is kept"
+    )
 
 
 # --- models check ---------------------------------------------------------------------
@@ -174,6 +206,11 @@ def test_a_server_that_always_says_the_same_does_not_follow_the_seed(
     assert (result.seed, result.json_schema) == (False, None)
 
 
+def test_a_first_answer_that_differs_is_no_ignored_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    cold: Script = lambda body, number: Says("Cold.") if number == 0 else obedient(body, number)  # noqa: E731
+    assert check_stub(cold, monkeypatch).seed is True
+
+
 def test_what_is_not_sent_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     result = check_stub(obedient, monkeypatch, send_seed=False, structured=False)
     assert (result.seed, result.json_schema, result.problems) == (None, None, ())
@@ -198,7 +235,7 @@ def test_the_commands_list_and_check(project: Path, monkeypatch: pytest.MonkeyPa
         checked = run("models", "check", "mine", "--json")
         assert checked.exit_code == 0
         assert json.loads(checked.stdout)["seed"] is True
-        assert "thinking_off: True" in run("models", "check", "mine").output
+        assert "\nthinking off: yes\n" in run("models", "check", "mine").output
         assert run("models", "check", "yours").exit_code == 2
         stub.script = lambda body, number: Says("The sea.")
         assert run("models", "check", "mine").exit_code == 1

@@ -1,13 +1,16 @@
 """The records that docs, tracking and tooltips are made from."""
 
 import re
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
+from invented import invented_run
 from personalbench.metrics.catalogue import catalogue
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.metrics.stylometry import compare, style_of
+from personalbench.report.parts.glossary import metrics_page
 from personalbench.text.tokenise import sentences
 
 
@@ -70,3 +73,26 @@ def test_a_missing_estimate_says_why_and_survives_json() -> None:
     estimate = missing("no values")
     assert (estimate.value, estimate.n, estimate.reason) == (None, 0, "no values")
     assert Estimate.model_validate_json(estimate.model_dump_json()) == estimate
+
+
+def test_the_docs_page_is_what_the_catalogue_says() -> None:
+    page = Path(__file__).parent.parent / "docs" / "metrics.md"
+    assert page.read_text("utf-8") == metrics_page(), "personalbench metrics > docs/metrics.md"
+    assert all(metric.meaning in metrics_page() for metric in catalogue().values())
+
+
+def test_everything_that_is_measured_is_in_the_catalogue() -> None:
+    run = invented_run(authors=2)
+    known = run.results.catalogue
+    for scores in run.results.lines.values():
+        assert set(scores.summary) <= set(known)
+        assert all(set(case.metrics) <= set(known) for case in scores.cases)
+
+
+def test_range_and_direction_in_words() -> None:
+    known = catalogue()
+    assert (known["tmr"].range, known["tmr"].direction) == ("0 to 1", "higher is better")
+    assert (known["length_ratio"].range, known["length_ratio"].direction) == ("from 0", "neither")
+    assert known["mattr_diff"].direction == "nearer 0 is better"
+    assert known["cohens_d"].range == "any"
+    assert known["copied_run"].direction == "lower is better"

@@ -106,3 +106,10 @@ def test_only_models_of_compared_twins_are_in_use(tmp_path: Path) -> None:
     spare = "personalize:\n  spare:\n    method: few_shot\n    generator: qwen3-32b\n"
     params = load_params(changed(tmp_path, "personalize:\n", spare))
     assert {model.id for model in params.models_in_use()} == {"smollm2-135m", "gemma3-270m"}
+
+
+def test_words_that_yaml_once_took_for_truth_values_stay_words(tmp_path: Path) -> None:
+    text = SHIPPED.read_text("utf-8").replace("authors: 2", "authors: [no, off, y, 'on']", 1)
+    path = tmp_path / "params.yaml"
+    path.write_text(text, "utf-8")
+    assert load_params(path).bundle.authors == ["no", "off", "y", "on"]

@@ -41,6 +41,10 @@ def speak(body: dict[str, Any], number: int) -> Says:
     return Says(json.dumps({"reason": "plain", "same_author": len(content) % 2 == 0}))
 
 
+AFTER_TWINS = {"trust", "analyse", "report", "track"}
+"""Stages that see all twins at once."""
+
+
 class Repository:
     """A copy of the project under git and DVC, with small params."""
 
@@ -93,8 +97,9 @@ class Repository:
         identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
         self.run("git", *identity, "commit", "-qm", "state")
 
-    def run(self, *command: str, code: int = 0) -> str:
-        """Run a command in the repository; gives back what it printed."""
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of commands: this source tree's, and nothing of the caller's tools."""
         environment = {
             name: value
             for name, value in os.environ.items()
@@ -102,8 +107,12 @@ class Repository:
         }
         environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
         environment["PYTHONPATH"] = str(ROOT / "src")
+        return environment
+
+    def run(self, *command: str, code: int = 0) -> str:
+        """Run a command in the repository; gives back what it printed."""
         done = subprocess.run(
-            command, cwd=self.folder, env=environment, capture_output=True, text=True
+            command, cwd=self.folder, env=self.environment, capture_output=True, text=True
         )
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
@@ -133,7 +142,7 @@ def test_everything_runs_and_says_what_it_made(repository: Repository) -> None:
     assert stages >= {"corpus", "check", "bundle", "weights", "validate", "personalize", "judge",
                       "score", "report", "track"}  # fmt: skip
     for name in ("corpus", "check", "bundle", "weights", "validate", "personalize", "references",
-                 "traits", "judge", "score", "report", "track"):  # fmt: skip
+                 "traits", "judge", "trust", "score", "analyse", "report", "track"):  # fmt: skip
         assert re.search(rf"^{name}: ", output, re.MULTILINE), name
 
 
@@ -142,17 +151,17 @@ def test_the_results_lie_where_they_should(repository: Repository) -> None:
     metrics = shown[""]["data"]["reports/metrics.json"]["data"]
     assert set(metrics) == {"ceiling", "non_personalized", "few_shot", "floor"}
     assert set(metrics["few_shot"]) >= {"luar", "tmr", "same_author", "func_cos", "punct_cos"}
-    assert set(metrics["few_shot"]["luar"]) == {"value", "ci_low", "ci_high"}
+    assert {"ci_low", "ci_high"} <= set(metrics["few_shot"])
     table = repository.run("personalbench", "results")
     assert re.search(r"^\| ceiling +\| 0\.\d{3} \[", table, re.MULTILINE)
     assert table in repository.run("personalbench", "results")
-    assert (repository.folder / "reports/methods.png").stat().st_size > 10_000
+    assert (repository.folder / "reports/figures/methods.png").stat().st_size > 10_000
 
 
 def test_real_writing_by_the_author_is_closer_than_that_of_others(repository: Repository) -> None:
     metrics = json.loads((repository.folder / "reports/metrics.json").read_text(encoding="utf-8"))
-    assert metrics["ceiling"]["luar"]["value"] > metrics["floor"]["luar"]["value"]
-    assert metrics["ceiling"]["func_cos"]["value"] > metrics["floor"]["func_cos"]["value"]
+    assert metrics["ceiling"]["luar"] > metrics["floor"]["luar"]
+    assert metrics["ceiling"]["func_cos"] > metrics["floor"]["func_cos"]
 
 
 def test_mlflow_has_a_run_a_twin(repository: Repository) -> None:
@@ -195,11 +204,74 @@ def test_a_new_twin_runs_alone(repository: Repository, stub: Stub) -> None:
     repository.params(add)
     asked = len(stub.bodies)
     ran = repository.ran(repository.run("dvc", "repro"))
-    assert ran == {"personalize@two_shot", "judge@two_shot", "score@two_shot", "report", "track"}
+    assert ran == {"personalize@two_shot", "judge@two_shot", "score@two_shot", *AFTER_TWINS}
     new = stub.bodies[asked:]
     cases = 2 * 5
     assert sum("response_format" not in body for body in new) == cases
     assert sum("response_format" in body for body in new) == 2 * cases
+
+
+def test_a_file_of_answers_is_judged_and_scored_alone(repository: Repository, stub: Stub) -> None:
+    """A twin from outside, its next version, and what either costs."""
+    cases = [
+        {"author": json.loads((folder / "manifest.json").read_text("utf-8"))["author"], **case}
+        for folder in sorted((repository.folder / "data/bundles").iterdir())
+        for line in (folder / "cases.jsonl").read_text("utf-8").splitlines()
+        for case in [{"case_id": json.loads(line)["id"]}]
+    ]
+    path = repository.folder / "twins/mine.jsonl"
+
+    def write(version: str) -> None:
+        lines = [json.dumps({**case, "output": f"{version}. {WORDS * 2}"}) for case in cases]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def add(values: Any) -> None:
+        values["twins"].append("mine")
+        values["personalize"]["mine"] = {"method": "file", "answers": "twins/mine.jsonl"}
+
+    write("First version")
+    repository.params(add)
+    asked = len(stub.bodies)
+    ran = repository.ran(repository.run("dvc", "repro"))
+    # The folder is read again for every twin; what the models answered before is kept.
+    others = {name for name in ran if name.startswith("personalize@")} - {"personalize@mine"}
+    assert ran - others == {"personalize@mine", "judge@mine", "score@mine", *AFTER_TWINS}
+    assert len(stub.bodies) - asked == 2 * len(cases)
+    assert all("response_format" in body for body in stub.bodies[asked:])
+
+    write("Second version")
+    asked = len(stub.bodies)
+    ran = repository.ran(repository.run("dvc", "repro"))
+    assert {name for name in ran if not name.startswith("personalize@")} == {
+        "judge@mine", "score@mine", *AFTER_TWINS,
+    }  # fmt: skip
+    assert len(stub.bodies) - asked == 2 * len(cases)
+
+    path.write_text(json.dumps({**cases[0], "output": "Only one."}) + "\n", encoding="utf-8")
+    output = repository.run("personalbench", "stage", "personalize", "mine", code=2)
+    assert output.startswith("Error: twins/mine.jsonl: no answer to case_0002 of ")
+    write("Second version")
+
+
+def test_a_judges_template_of_ones_own_repeats_no_generation(
+    repository: Repository, stub: Stub
+) -> None:
+    folder = repository.folder / "my-prompts"
+    shutil.copytree(repository.folder / "src/personalbench/prompts", folder)
+    template = folder / "judge/same_author.txt"
+    template.write_text(f"Mind this.\n{template.read_text('utf-8')}", encoding="utf-8")
+    repository.params(lambda values: values.update({"templates": "my-prompts"}))
+    asked = len(stub.bodies)
+    repository.run("dvc", "repro", "judge@few_shot")
+    # The other templates say the same in another folder: what they asked is kept.
+    new = [body["messages"][-1]["content"] for body in stub.bodies[asked:]]
+    assert len(new) == 2 * 5
+    assert all(content.startswith("Mind this.") for content in new)
+    template.write_text("One $first and nothing else.", encoding="utf-8")
+    output = repository.run("personalbench", "stage", "bundle", code=2)
+    assert "same_author.txt: does not use $second" in output
+    repository.run("git", "checkout", "-q", "params.yaml")
+    shutil.rmtree(folder)
 
 
 def test_deleted_answers_come_back_from_the_cache_alone(repository: Repository, stub: Stub) -> None:

@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from llm_stub import IMPATIENT, Says, Stub
 from people import bundle
 from personalbench.bundle import Bundle
+from personalbench.llm.cache import ResponseCache
+from personalbench.llm.client import open_model
 from personalbench.llm.types import Reply, Request
 from personalbench.params import (
     ContrastiveParams,
@@ -140,6 +143,19 @@ def test_without_a_profile_the_answer_is_a_failure_and_nothing_else_is_asked() -
     assert len(recorder.requests) == len(BUNDLES)
     assert {item.status for item in answers} == {"failed"}
     assert answers[0].reason == "no style profile: refused: no"
+
+
+def test_a_profile_is_kept_though_it_was_cut_and_nothing_is_asked_twice(tmp_path: Path) -> None:
+    cut = Says("Terse, dry and", finish_reason="length")
+    with Stub(lambda body, number: cut) as stub, ResponseCache(tmp_path / "a.sqlite") as cache:
+        texts = []
+        for _ in range(2):
+            with open_model(stub.spec(), cache=cache, patience=IMPATIENT) as model:
+                generator = Generator(model.complete, 100_000, 100, 0.5, seed=3)
+                texts.append(answer(BUNDLES, "profile", METHOD_PARAMS["profile"], generator))
+        assert len(stub.bodies) == len(BUNDLES) + len(texts[0])
+    assert texts[0] == texts[1]
+    assert all(item.flags == ("cut_at_max_tokens",) for item in texts[0])
 
 
 def test_contrastive_shows_others_as_styles_to_avoid() -> None:

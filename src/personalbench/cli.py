@@ -65,16 +65,27 @@ def stage(name: str, item: tuple[str, ...]) -> None:
 
 
 @main.command()
+def metrics() -> None:
+    """Explain every metric; this is docs/metrics.md."""
+    from personalbench.report.parts.glossary import metrics_page
+
+    click.echo(metrics_page(), nl=False)
+
+
+@main.command()
 def results() -> None:
     """Show the method table of the last run, and where everything lies."""
     from personalbench import paths
     from personalbench.params import load_params
     from personalbench.report.results import load_results
-    from personalbench.report.table import markdown, method_table
+    from personalbench.report.section import plain
+    from personalbench.report.table import method_table
 
     params = load_params()
-    click.echo(markdown(method_table(load_results(paths.SCORES, params.twins))))
-    click.echo(f"\nWhat it means: {paths.REPORTS / 'report.md'}, {paths.REPORTS / 'methods.png'}")
+    click.echo(plain(method_table(load_results(paths.SCORES, params.twins))))
+    click.echo(
+        f"\nWhat it means: {paths.PAGE} (or, without the cases, {paths.REPORTS / 'report.md'})"
+    )
     click.echo("Compare twins: mlflow ui --backend-store-uri sqlite:///mlflow.db")
 
 
@@ -131,7 +142,7 @@ def validate(
     """
     from personalbench.corpus.document import Document
     from personalbench.params import load_params
-    from personalbench.report.table import markdown
+    from personalbench.report.section import plain
     from personalbench.report.validation import details, notes
     from personalbench.stages.validate import sample, try_encoders
     from personalbench.storage import read_records, write_json
@@ -142,7 +153,7 @@ def validate(
     record = try_encoders(chosen, params.weights, params.validate_.pairs, params.seed)
     if output is not None:
         write_json(output, record.model_dump(mode="json"))
-    click.echo("\n".join([markdown(details(record)), *notes(record), record.summary]))
+    click.echo("\n".join([plain(details(record)), *notes(record), record.summary]))
 
 
 @main.command()
@@ -221,15 +232,31 @@ def models_check(name: str, as_json: bool) -> None:
     from personalbench.params import load_params
 
     result = check_model(find_model(load_params().models, name))
+    result.keep()
     if as_json:
         click.echo(result.model_dump_json(indent=2))
     else:
-        for key, value in result.model_dump(exclude={"problems"}).items():
-            click.echo(f"{key}: {'-' if value is None else value}")
-        for problem in result.problems:
-            click.echo(f"problem: {problem}")
+        click.echo(result.text())
     if result.problems:
         raise SystemExit(1)
+
+
+@models.command("usage")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
+def models_usage(as_json: bool) -> None:
+    """Say what each stage's calls took in the last run: failures, tokens, time, cost."""
+    import json
+
+    from personalbench import paths
+    from personalbench.llm.usage import read_usage
+    from personalbench.params import REFERENCE_LINES, load_params
+
+    used = read_usage(paths.USAGE, {*load_params().twins, *REFERENCE_LINES})
+    if as_json:
+        click.echo(json.dumps([each.model_dump() for each in used], indent=2))
+        return
+    for each in used:
+        click.echo(each.text())
 
 
 @main.group()

@@ -8,6 +8,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    PrivateAttr,
     ValidationError,
     field_validator,
     model_validator,
@@ -137,6 +138,8 @@ class ModelParams(Section):
         logprobs: True where it gives log-probabilities: the judge's verdicts then have a
             probability.
         max_context: Longest prompt and answer together, in tokens.
+        temperature: Of the texts that it writes, where ``personalize`` has null.
+        max_tokens: Of the texts that it writes, where ``personalize`` has null.
         concurrency: Calls in flight per endpoint.
         price: None where calls cost nothing.
     """
@@ -154,8 +157,16 @@ class ModelParams(Section):
     structured: bool = True
     logprobs: bool = False
     max_context: Count = 4096
+    temperature: Temperature = 0.7
+    max_tokens: Count = 256
     concurrency: Count = 8
     price: Price | None = None
+    _name: str | None = PrivateAttr(default=None)
+
+    @property
+    def name(self) -> str:
+        """Its name in the registry; the id of an entry that stands in none."""
+        return self._name or self.id
 
     @field_validator("revision")
     @classmethod
@@ -321,14 +332,23 @@ TwinParams = Annotated[
 
 
 class PersonalizeParams(Section):
-    """The generator and its settings; every further key is a twin's name."""
+    """The generator and its settings; every further key is a twin's name.
+
+    Attributes:
+        generator: The model that writes, for twins that name none.
+        temperature: None takes the model's.
+        max_tokens: None takes the model's.
+        max_failure_rate: The stage stops where a larger share of a twin's cases has no
+            answer.
+    """
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, TwinParams]
 
     generator: str
-    temperature: Temperature = 0.7
-    max_tokens: Count = 256
+    temperature: Temperature | None = None
+    max_tokens: Count | None = None
+    max_failure_rate: Share = 0.05
 
     def twin(self, name: str) -> TwinParams:
         """The section of one twin."""
@@ -336,10 +356,16 @@ class PersonalizeParams(Section):
 
 
 class JudgeParams(Section):
-    """The judge: a model of another family than the generator's."""
+    """The judge: a model of another family than the generator's.
+
+    Attributes:
+        max_failure_rate: A stage stops where a larger share of the judge's answers is
+            missing or unusable.
+    """
 
     model: str
     temperature: Temperature = 0.0
+    max_failure_rate: Share = 0.05
     trait_posts: Count = 10
 
 
@@ -440,6 +466,8 @@ class Params(Section):
                     "{key}: {name} is not in the registry; there are: {models}",
                     {"key": key, "name": name, "models": ", ".join(sorted(self.models))},
                 )
+        for name, spec in self.models.items():
+            spec._name = name
         return self
 
     @property

@@ -13,6 +13,7 @@ JUDGEMENTS = Path("data/judgements")
 TRUST = Path("data/trust.json")
 SCORES = Path("data/scores")
 ANALYSIS = Path("data/analysis.json")
+USAGE = Path("data/usage")
 ENCODER = Path("models/encoder")
 ADAPTERS = Path("models/adapters")
 REPORTS = Path("reports")
@@ -20,6 +21,9 @@ QUALITY = REPORTS / "quality.json"
 QUALITY_PAGE = REPORTS / "quality.html"
 BUNDLE_QUALITY = REPORTS / "bundle-quality.json"
 BUNDLE_QUALITY_PAGE = REPORTS / "bundle-quality.html"
+PAGE = REPORTS / "index.html"
+FIGURES = REPORTS / "figures"
+PLOTS = REPORTS / "plots"
 METRICS = REPORTS / "metrics.json"
 TRACKED = REPORTS / "track.json"
 

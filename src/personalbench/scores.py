@@ -86,7 +86,7 @@ class Scores(_Record):
     encoder: EncoderIdentity
     answers: int
     failed: int
-    copied: int
+    copied: int = 0
     judge_failures: Estimate
     truncated: int
     unreliable: int

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from personalbench.bundle import Bundle, Case
 from personalbench.corpus.document import Document
-from personalbench.errors import UserError
 from personalbench.llm.types import Ask, Request, user
+from personalbench.llm.usage import require_answers
 from personalbench.metrics.copying import copying
 from personalbench.params import BundleParams
 from personalbench.seeds import derive
@@ -110,12 +110,15 @@ def _topics(
         )
         for document in documents
     ]
-    topics: dict[str, str] = {}
-    for document, reply in zip(documents, ask(requests, "topics"), strict=True):
-        if not reply.text:
-            raise UserError(
-                f"{document.id}: {params.prompt_model} gave no topic: {reply.status}: "
-                f"{reply.reason}; try another bundle.prompt_model or a larger bundle.max_tokens"
-            )
-        topics[document.id] = " ".join(reply.text.split())
-    return topics
+    replies = ask(requests, "topics")
+    require_answers(
+        "bundle: topics",
+        [None if reply.text else f"{reply.status}: {reply.reason}" for reply in replies],
+        0.0,  # a case can't be without one
+        f"see to {params.prompt_model} (personalbench models check {params.prompt_model}) and "
+        "run again, or try another bundle.prompt_model or a larger bundle.max_tokens",
+    )
+    return {
+        document.id: " ".join(reply.text.split())
+        for document, reply in zip(documents, replies, strict=True)
+    }

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from personalbench.analysis.records import GeneratedSets, SizedLikeness, TargetTest
 from personalbench.bundle import Bundle
@@ -13,6 +14,7 @@ from personalbench.encoders.base import Encoder, Vectors
 from personalbench.groups import complete_groups
 from personalbench.metrics.aggregation import likeness_by_size
 from personalbench.metrics.dyads import dyad_auc, dyad_mean
+from personalbench.metrics.estimate import Estimate
 from personalbench.metrics.similarity import Floats, cosine
 from personalbench.metrics.statistics import bootstrap_mean
 from personalbench.metrics.verification import auc
@@ -177,34 +179,29 @@ def generated_sets(
     """
     sets = [(twin, group) for twin, own in groups.items() for group in own]
     vectors = [group.vectors for _, group in sets]
-    between = _likeness(vectors, vectors, encoder)
+    authors = np.array([group.author for _, group in sets], dtype=str)
     pairs = [
         (i, j)
         for (i, (mine, _)), (j, (other, _)) in combinations(enumerate(sets), 2)
         if mine != other  # texts of one twin share more than their target
     ]
-    authors = [group.author for _, group in sets]
-    values = [float(between[i, j]) for i, j in pairs]
-    first, second = [authors[i] for i, _ in pairs], [authors[j] for _, j in pairs]
-    same = [a == b for a, b in zip(first, second, strict=True)]
+    rows, columns = np.array(pairs, np.int64).reshape(-1, 2).T
+    values = _likeness(vectors, vectors, encoder)[rows, columns]
+    first, second = authors[rows], authors[columns]
+    replicates, seed = resampling.replicates, resampling.seed
 
-    def mean(kind: bool) -> tuple[list[float], list[str], list[str]]:
-        kept = [place for place, is_same in enumerate(same) if is_same is kind]
-        return (
-            [values[place] for place in kept],
-            [first[place] for place in kept],
-            [second[place] for place in kept],
-        )
+    def mean(kept: NDArray[np.bool_]) -> Estimate:
+        named = first[kept].tolist(), second[kept].tolist()
+        return dyad_mean(values[kept].tolist(), *named, replicates, seed)
 
     real: dict[str, list[float]] = {}
     for _, group in sets:
-        value = _likeness([group.vectors], [profiles[group.author]], encoder)
-        real.setdefault(group.author, []).append(float(value[0, 0]))
-    replicates, seed = resampling.replicates, resampling.seed
+        likeness = _likeness([group.vectors], [profiles[group.author]], encoder)
+        real.setdefault(group.author, []).append(float(likeness[0, 0]))
     return GeneratedSets(
-        same_target=dyad_mean(*mean(True), replicates, seed),
-        other_target=dyad_mean(*mean(False), replicates, seed),
-        auc=dyad_auc(values, first, second, seed),
+        same_target=mean(first == second),
+        other_target=mean(first != second),
+        auc=dyad_auc(values.tolist(), first.tolist(), second.tolist(), seed),
         to_real=bootstrap_mean(real, replicates, seed),
     )
 

@@ -64,7 +64,11 @@ def ask_again(
     turned = same_author.compare(texts, references, params, seed, model, templates, swapped=True)
     swapped = [
         judgement.model_copy(
-            update={"same_author": verdict.record.same_author if verdict.record else None}
+            update={
+                "same_author": verdict.record.same_author if verdict.record else None,
+                "same_author_reason": verdict.reason,
+                "reference_first": not judgement.reference_first,
+            }
         )
         for judgement, verdict in zip(first, turned, strict=True)
     ]

@@ -61,6 +61,7 @@ def judge(
             author_traits[answer.author],
             findings.get(_key(answer)),
             verdicts.get(_key(answer)),
+            seed,
         )
         for answer in answers
     ]
@@ -75,6 +76,7 @@ def _judgement(
     author_traits: AuthorTraits,
     findings: Structured[TraitFindings] | None,
     verdict: Structured[SameAuthorVerdict] | None,
+    seed: int,
 ) -> Judgement:
     unscored = f"no text to judge: {answer.status}"
     if findings is not None:
@@ -92,5 +94,6 @@ def _judgement(
         same_author=verdict.record.same_author if verdict and verdict.record else None,
         same_author_reason=verdict.reason if verdict else unscored,
         explanation=verdict.record.reason if verdict and verdict.record else None,
+        reference_first=same_author.reference_first(answer, seed) if verdict else None,
         probability=same_author.probability(verdict.reply) if verdict and verdict.record else None,
     )

@@ -96,6 +96,7 @@ class Judgement(BaseModel):
         findings: One a question, or None with ``findings_reason``.
         same_author: The verdict, or None with ``same_author_reason``.
         explanation: The judge's sentence on the verdict.
+        reference_first: Whether the case's own document was shown before the text.
         probability: Of "same author" against "different authors", where the endpoint gives
             log-probabilities.
     """
@@ -110,6 +111,7 @@ class Judgement(BaseModel):
     same_author: bool | None
     same_author_reason: str | None = None
     explanation: str | None = None
+    reference_first: bool | None = None
     probability: Annotated[float, Field(ge=0, le=1)] | None = None
 
     @property

@@ -41,7 +41,7 @@ def compare(
         judge: The judge's model.
         templates: Folder of the prompt templates.
         repeat: Number of this asking about the same texts.
-        swapped: Show the text under judgement first and the case's document second.
+        swapped: Show the two texts of each pair the other way round.
 
     Returns:
         The verdicts in the order of the answers.
@@ -49,8 +49,9 @@ def compare(
     template = prompt_template(templates, "judge/same_author")
     requests = []
     for answer in answers:
-        pair = [references[answer.author, answer.case_id].text, answer.text]
-        first, second = reversed(pair) if swapped else pair
+        texts = (references[answer.author, answer.case_id].text, answer.text)
+        own_first = reference_first(answer, seed) != swapped
+        first, second = texts if own_first else reversed(texts)
         requests.append(
             Request(
                 messages=user(template.render(first=fenced(first), second=fenced(second))),
@@ -64,6 +65,11 @@ def compare(
             )
         )
     return ask(judge, requests, SameAuthorVerdict, "same author")
+
+
+def reference_first(answer: Answer, seed: int) -> bool:
+    """Whether the case's own document comes first: drawn for each case, alike for all twins."""
+    return derive(seed, answer.author, answer.case_id, "order") % 2 == 0
 
 
 def probability(reply: Reply) -> float | None:

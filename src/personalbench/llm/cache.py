@@ -49,6 +49,7 @@ class Response(BaseModel):
         reasoning: The model's thoughts, where the server keeps them apart.
         refusal: The server's own notice of a refusal.
         finish_reason: As the server gave it.
+        answered: When it came, in seconds since 1970.
         prompt_tokens: As the server counted.
         reused_tokens: Part of the prompt's tokens that the server had read before.
         completion_tokens: As the server counted.
@@ -64,6 +65,7 @@ class Response(BaseModel):
     reasoning: str | None = None
     refusal: str | None = None
     finish_reason: str | None = None
+    answered: float = 0.0
     prompt_tokens: int | None = None
     reused_tokens: int | None = None
     completion_tokens: int | None = None

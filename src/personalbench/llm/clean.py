@@ -71,6 +71,7 @@ def clean(response: Response, *, cached: bool = False) -> Reply:
         reason=reason,
         flags=tuple(flags),
         finish_reason=response.finish_reason,
+        answered=response.answered,
         prompt_tokens=response.prompt_tokens,
         reused_tokens=response.reused_tokens,
         completion_tokens=response.completion_tokens,

@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -27,7 +26,7 @@ from personalbench.llm.embedded import (
     locate,
     model_file,
 )
-from personalbench.llm.prefixes import SharedPrefixes
+from personalbench.llm.prefixes import SharedPrefixes, Work
 from personalbench.llm.types import Reply, Request, Weighed
 from personalbench.params import ModelParams
 from personalbench.seeds import derive
@@ -142,7 +141,14 @@ class _Dead(Exception):
 
 
 class Model:
-    """A language model that answers lists of requests; made by :func:`open_model`."""
+    """A language model that answers lists of requests; made by :func:`open_model`.
+
+    Attributes:
+        spec: The registry's entry.
+        cache: Where answers are kept, if anywhere.
+        patience: Bounds of waiting and trying.
+        replies: Every reply it gave; equal requests of one list share theirs.
+    """
 
     def __init__(
         self,
@@ -155,6 +161,7 @@ class Model:
         self.adapter: ServedAdapter | None = None
         self.cache = cache
         self.patience = patience
+        self.replies: list[Reply] = []
         self._stack = stack
         self.addresses: list[Address] | None = None
 
@@ -162,8 +169,9 @@ class Model:
         """Answer every request, from the cache where it can be.
 
         The server is contacted, or started, only if some answer is not kept yet.
-        Every answer is kept the moment it comes; refused, truncated, empty and failed
-        ones are not, and are asked for again in the next run.
+        Every answer is kept the moment it comes, also one that was cut at the token
+        limit. Refused, empty and failed ones are not, and are asked for again in the next
+        run.
 
         Args:
             requests: The calls. Equal ones are made once.
@@ -191,6 +199,7 @@ class Model:
                 addresses = self._open()
                 run = _Run(self, missing, replies, progress.update)
                 asyncio.run(run.work(addresses))
+        self.replies += [replies[key] for key in dict.fromkeys(keys)]
         return [replies[key] for key in keys]
 
     def put_on(self, adapter: ServedAdapter) -> None:
@@ -294,7 +303,7 @@ def _addresses(spec: ModelParams) -> list[Address]:
     if spec.api_key_env is not None:
         key = os.environ.get(spec.api_key_env, "")
         if not key:
-            raise UserError(f"models: {spec.id}: set the API key in ${spec.api_key_env}")
+            raise UserError(f"models: {spec.name}: set the API key in ${spec.api_key_env}")
     return [Address(base_url=endpoint.rstrip("/"), api_key=key) for endpoint in spec.endpoints]
 
 
@@ -316,7 +325,7 @@ async def _probe_all(spec: ModelParams, addresses: list[Address], patience: Pati
                 await _probe(client, spec, patience)
             except _Dead as fault:
                 raise UserError(
-                    f"models: {spec.id} at {address.base_url}: {fault}; "
+                    f"models: {spec.name} at {address.base_url}: {fault}; "
                     "start the server, or correct the entry in params.yaml"
                 ) from None
 
@@ -353,11 +362,7 @@ class _Endpoint:
 
 
 class _Run:
-    """Answers a set of requests over all endpoints.
-
-    Requests wait in one queue, ordered so that those with a long common beginning
-    follow each other and find it in the server's prompt cache.
-    """
+    """Answers a set of requests over all endpoints."""
 
     def __init__(
         self,
@@ -368,13 +373,11 @@ class _Run:
     ) -> None:
         self._model = model
         self._patience = model.patience
-        self._queue = deque(
-            sorted(missing.items(), key=lambda item: [each.content for each in item[1].messages])
-        )
+        self._waiting = Work(missing)
         self._replies = replies
         self._advance = advance
         self._prefixes = (
-            SharedPrefixes(model.spec.id, list(self._queue))
+            SharedPrefixes(model.spec.id, self._waiting.groups)
             if model.spec.kind == "embedded"
             else None
         )
@@ -387,15 +390,15 @@ class _Run:
         Raises:
             UserError: No endpoint is left.
         """
-        while self._queue:
+        while self._waiting:
             alive = [each for each in addresses if each.base_url not in self._dead]
             if not alive:
                 why = "; ".join(f"{where}: {reason}" for where, reason in self._dead.items())
                 embedded = self._model.spec.kind == "embedded"
                 mend = "run again" if embedded else "mend the server and run again"
                 raise UserError(
-                    f"models: {self._model.spec.id} at {why}; {self._kept} new answers are kept "
-                    f"and {len(self._queue)} are missing: {mend}"
+                    f"models: {self._model.spec.name} at {why}; {self._kept} new answers are kept "
+                    f"and {len(self._waiting)} are missing: {mend}"
                 )
             await _together([self._serve(address) for address in alive])
 
@@ -411,12 +414,13 @@ class _Run:
                 self._dead[address.base_url] = str(fault)
 
     async def _worker(self, endpoint: _Endpoint, slot: int) -> None:
-        while self._queue:
-            key, request = self._queue.popleft()
+        where = endpoint.address.base_url
+        while (taken := self._waiting.take(where)) is not None:
+            key, request = taken
             try:
                 reply = await self._answer(endpoint, slot, key, request)
             except (asyncio.CancelledError, _Dead):
-                self._queue.appendleft((key, request))
+                self._waiting.put_back(where, key, request)
                 raise
             self._replies[key] = reply
             self._advance()
@@ -437,7 +441,7 @@ class _Run:
             if reply.status != "empty":
                 break
             seed = derive(request.seed, "empty", attempt)
-        if reply.status == "ok" and self._model.cache is not None:
+        if reply.status in ("ok", "truncated") and self._model.cache is not None:
             spec = self._model.spec
             self._model.cache.keep(
                 key, model=spec.id, revision=spec.revision, request=body, response=response
@@ -507,6 +511,7 @@ async def _once(
         reasoning=_encodable(choice.message.reasoning_content or choice.message.reasoning),
         refusal=_encodable(choice.message.refusal),
         finish_reason=choice.finish_reason,
+        answered=round(time.time(), 3),
         prompt_tokens=usage.prompt_tokens,
         reused_tokens=(usage.prompt_tokens_details or _Reused()).cached_tokens,
         completion_tokens=usage.completion_tokens,

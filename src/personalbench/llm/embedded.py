@@ -121,10 +121,12 @@ def model_file(spec: ModelParams) -> ModelFile:
         file = MODEL_FILES[spec.id]
     except KeyError:
         known = ", ".join(sorted(MODEL_FILES))
-        raise UserError(f"models: {spec.id!r} is no embedded model; there are: {known}") from None
+        raise UserError(
+            f"models: {spec.name}: {spec.id!r} is no embedded model; there are: {known}"
+        ) from None
     if spec.revision != file.sha256:
         raise UserError(
-            f"models: {spec.id}: revision {spec.revision!r} is not the packaged file's sha256; "
+            f"models: {spec.name}: revision {spec.revision!r} is not the packaged file's sha256; "
             f"set it to {file.sha256}"
         )
     return file

@@ -1,13 +1,16 @@
-"""Common beginnings of prompts, worked out once for all slots of an embedded server.
+"""Common beginnings of prompts: who answers them, and how they are read only once.
 
 A few-shot prompt of 1,300 tokens takes seconds to read and a topic at its end takes
-none. llama.cpp keeps what it has read per slot; here the state of one slot that has
-read the common beginning is saved and copied into the other slots.
+none. Each endpoint therefore stays with one group of requests that begin alike, and
+finds what it has read. llama.cpp keeps that per slot: in an embedded server the state of
+one slot that has read the common beginning is saved and copied into the other slots.
 """
 
 import asyncio
-from collections.abc import Sequence
-from itertools import takewhile
+from bisect import bisect
+from collections import deque
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -36,17 +39,57 @@ class _Group:
         self.saved = False
 
 
+class Work:
+    """The requests that wait, group by group.
+
+    Args:
+        requests: By key.
+    """
+
+    def __init__(self, requests: Mapping[str, Request]) -> None:
+        ordered = sorted(
+            requests.items(), key=lambda item: [each.content for each in item[1].messages]
+        )
+        self.groups = _groups(ordered)
+        chunks = groupby(ordered, key=lambda item: self.groups.get(item[0]))
+        self._waiting = [deque(chunk) for _, chunk in chunks]
+        self._at: dict[str, deque[tuple[str, Request]]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._waiting))
+
+    def take(self, endpoint: str) -> tuple[str, Request] | None:
+        """The next request for an endpoint; None if none waits.
+
+        An endpoint that is done with a group begins one that nobody is at, and only then
+        helps where most is left: so that endpoints read different beginnings at one time.
+        """
+        at = self._at.get(endpoint)
+        if not at:
+            left = [chunk for chunk in self._waiting if chunk]
+            if not left:
+                return None
+            taken = list(map(id, self._at.values()))
+            untouched = [chunk for chunk in left if id(chunk) not in taken]
+            at = self._at[endpoint] = untouched[0] if untouched else max(left, key=len)
+        return at.popleft()
+
+    def put_back(self, endpoint: str, key: str, request: Request) -> None:
+        """Return a request that the endpoint could not answer."""
+        self._at[endpoint].appendleft((key, request))
+
+
 class SharedPrefixes:
     """Puts the common beginning of a request's group into the slot that answers it.
 
     Args:
         model: The model's name in requests.
-        ordered: All requests by key, ordered so that common beginnings are adjacent.
+        groups: The group of every request that has one, by key.
     """
 
-    def __init__(self, model: str, ordered: Sequence[tuple[str, Request]]) -> None:
+    def __init__(self, model: str, groups: Mapping[str, _Group]) -> None:
         self._model = model
-        self._groups = _groups(ordered)
+        self._groups = groups
         self._loaded: dict[tuple[str, int], _Group | None] = {}
 
     async def prepare(
@@ -101,19 +144,21 @@ def _groups(ordered: Sequence[tuple[str, Request]]) -> dict[str, _Group]:
     groups: dict[str, _Group] = {}
     start = 0
     while start < len(ordered):
-        size, shared = _leading_group([request for _, request in ordered[start:]])
+        first = ordered[start][1]
+        size, shared = _leading_group(ordered, start)
         if size > 1:
-            group = _Group(_cut(ordered[start][1].messages, shared), size)
+            group = _Group(_cut(first.messages, shared), size)
             groups.update((key, group) for key, _ in ordered[start : start + size])
         start += size
     return groups
 
 
-def _leading_group(requests: Sequence[Request]) -> tuple[int, int]:
-    """How many of the first requests begin alike, and how many characters they share."""
+def _leading_group(ordered: Sequence[tuple[str, Request]], start: int) -> tuple[int, int]:
+    """How many requests from one on begin as it does, and how many characters they share."""
+    first = ordered[start][1].messages
     size, shared = 1, 0
-    for other in requests[1:]:
-        common = _common_characters(requests[0].messages, other.messages)
+    for index in range(start + 1, len(ordered)):
+        common = _common_characters(first, ordered[index][1].messages)
         if common < max(_WORTHWHILE, _KEPT_SHARE * shared):
             break
         size, shared = size + 1, common
@@ -124,8 +169,10 @@ def _common_characters(one: Sequence[Message], other: Sequence[Message]) -> int:
     """Characters that two conversations share before their last messages differ."""
     if one[:-1] != other[:-1] or one[-1].role != other[-1].role:
         return 0
-    pairs = zip(one[-1].content, other[-1].content, strict=False)
-    return _characters(one[:-1]) + sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    a, b = one[-1].content, other[-1].content
+    # The first length at which the beginnings differ is one more than they share.
+    lengths = range(1, min(len(a), len(b)) + 1)
+    return _characters(one[:-1]) + bisect(lengths, False, key=lambda size: a[:size] != b[:size])
 
 
 def _cut(messages: Sequence[Message], characters: int) -> list[Message]:

@@ -68,6 +68,7 @@ class Reply(BaseModel):
         reason: Why the status is not ``ok``.
         flags: Names of what cleaning removed or noticed.
         finish_reason: As the server gave it.
+        answered: When the answer came, in seconds since 1970; 0 without one.
         prompt_tokens: As the server counted.
         reused_tokens: Part of the prompt's tokens that the server had read before.
         completion_tokens: As the server counted.
@@ -87,6 +88,7 @@ class Reply(BaseModel):
     reason: str | None = None
     flags: tuple[str, ...] = ()
     finish_reason: str | None = None
+    answered: float = 0.0
     prompt_tokens: int | None = None
     reused_tokens: int | None = None
     completion_tokens: int | None = None

@@ -18,6 +18,7 @@ class Metric(BaseModel):
     Attributes:
         key: Its name in every table and file: lower-case letters, digits and ``_``.
         title: Its name in headings.
+        short: Its name in the headings of narrow columns; the title where it is empty.
         group: Which lens it belongs to.
         meaning: One sentence.
         unit: What one unit is; empty for a plain ratio.
@@ -35,6 +36,7 @@ class Metric(BaseModel):
 
     key: str
     title: str
+    short: str = ""
     group: Group
     meaning: str
     unit: str = ""
@@ -44,24 +46,52 @@ class Metric(BaseModel):
     target: float | None = None
     reference_lines: tuple[ReferenceLine, ...] = ()
 
+    @property
+    def column(self) -> str:
+        """Its name in a narrow column."""
+        return self.short or self.title
 
-def catalogue(family: str = "luar") -> Mapping[str, Metric]:
+    @property
+    def range(self) -> str:
+        """Smallest and largest value, in words."""
+        if self.low is None and self.high is None:
+            return "any"
+        low, high = (None if end is None else f"{end:g}" for end in (self.low, self.high))
+        if high is None:
+            return f"from {low}"
+        return f"up to {high}" if low is None else f"{low} to {high}"
+
+    @property
+    def direction(self) -> str:
+        """Which way is better, in words."""
+        if self.higher_is_better is not None:
+            return "higher is better" if self.higher_is_better else "lower is better"
+        return "neither" if self.target is None else f"nearer {self.target:g} is better"
+
+
+def catalogue(
+    family: str = "luar", name: str | None = None, group_size: int = 5
+) -> Mapping[str, Metric]:
     """All metrics by key.
 
     Args:
         family: The encoder's family, which prefixes what it measures; see
             :class:`personalbench.encoders.base.Encoder`.
+        name: The encoder's own name, for headings; by default the family's.
+        group_size: Documents in one authorship vector.
     """
-    name = "LUAR" if family == "luar" else family
-    metrics = (*_encoder_metrics(family, name), *_JUDGE, *_STYLE, *_CONTENT, *_OTHER)
+    shown = name or ("LUAR" if family == "luar" else family)
+    own = _encoder_metrics(family, shown, group_size)
+    metrics = (*own, *_JUDGE, *_STYLE, *_CONTENT, *_OTHER)
     return {metric.key: metric for metric in metrics}
 
 
-def _encoder_metrics(family: str, name: str) -> tuple[Metric, ...]:
+def _encoder_metrics(family: str, name: str, size: int) -> tuple[Metric, ...]:
     return (
         Metric(
             key=family,
             title=f"{name} likeness",
+            short=f"{name} {size}v{size}",
             group="likeness",
             meaning=(
                 "Cosine between the authorship vector of a group of answers and that of as many"
@@ -75,6 +105,7 @@ def _encoder_metrics(family: str, name: str) -> tuple[Metric, ...]:
         Metric(
             key=f"{family}_1v5",
             title=f"{name} likeness of one answer",
+            short=f"{name} 1v{size}",
             group="likeness",
             meaning=(
                 "Cosine between the authorship vector of a single answer and that of the profile"
@@ -163,6 +194,7 @@ _JUDGE = (
     Metric(
         key="tmr",
         title="Trait match rate",
+        short="TMR",
         group="judge",
         meaning=(
             "Share of the author's five style traits that the judge finds in a text; above the"
@@ -176,6 +208,7 @@ _JUDGE = (
     Metric(
         key="same_author",
         title="Same-author share",
+        short="SA",
         group="judge",
         meaning=(
             "Share of texts that the judge takes for the work of the author of one reference"
@@ -185,6 +218,15 @@ _JUDGE = (
         high=1,
         higher_is_better=True,
         reference_lines=("ceiling", "floor"),
+    ),
+    Metric(
+        key="evidence_quoted",
+        title="Evidence that is quoted",
+        group="judge",
+        meaning="Share of the judge's quotes of evidence that stand in the text it judged.",
+        low=0,
+        high=1,
+        higher_is_better=True,
     ),
     Metric(
         key="judge_failure_rate",
@@ -213,6 +255,7 @@ _STYLE = (
     Metric(
         key="func_cos",
         title="Function-word cosine",
+        short="FuncCos",
         group="style",
         meaning=(
             "Cosine between the relative frequencies of 60 function words in a text and in the"
@@ -226,6 +269,7 @@ _STYLE = (
     Metric(
         key="punct_cos",
         title="Punctuation cosine",
+        short="PunctCos",
         group="style",
         meaning=(
             "Cosine between the relative frequencies of 10 punctuation marks in a text and in the"
@@ -239,6 +283,7 @@ _STYLE = (
     Metric(
         key="sentence_length_diff",
         title="Sentence length difference",
+        short="sentence length",
         group="style",
         meaning="Mean sentence length of a text less that of the author's profile.",
         unit="words",
@@ -248,6 +293,7 @@ _STYLE = (
     Metric(
         key="word_length_diff",
         title="Word length difference",
+        short="word length",
         group="style",
         meaning="Mean word length of a text less that of the author's profile.",
         unit="characters",
@@ -257,6 +303,7 @@ _STYLE = (
     Metric(
         key="mattr_diff",
         title="Vocabulary richness difference",
+        short="MATTR",
         group="style",
         meaning=(
             "Moving-average type-token ratio over 50 words of a text less that of the author's"
@@ -270,6 +317,7 @@ _STYLE = (
     Metric(
         key="ttr_diff",
         title="Type-token ratio difference",
+        short="TTR",
         group="style",
         meaning=(
             "Type-token ratio of a text less that of the author's profile, which falls with"
@@ -282,6 +330,7 @@ _STYLE = (
     Metric(
         key="length_ratio",
         title="Length ratio",
+        short="length",
         group="style",
         meaning="Words of a text for each word of the author's profile.",
         low=0,
@@ -299,11 +348,12 @@ _CONTENT = (
         ),
         low=0,
         high=1,
-        reference_lines=("floor",),
+        reference_lines=("ceiling", "floor"),
     ),
     Metric(
         key="copied_run",
         title="Longest copied run",
+        short="copied run",
         group="content",
         meaning="Longest run of words that a text has verbatim from a profile document.",
         unit="words",

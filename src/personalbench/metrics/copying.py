@@ -17,6 +17,7 @@ class Copying:
         ngram_share: Share of the text's n-grams that occur in any source; None where the
             text is shorter than n words.
         runs: All maximal shared runs of at least n words, in the order of the text.
+        places: Where they stand: number of the first word and of the one after the last.
     """
 
     longest_run: str
@@ -24,6 +25,7 @@ class Copying:
     source: int | None
     ngram_share: float | None
     runs: tuple[str, ...]
+    places: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -61,13 +63,15 @@ def copying(text: str, sources: Sequence[str], n: int = 5) -> Copying:
     longest = max(best, default=0)
     start = best.index(longest) if longest else 0
     holders = (k for k, lengths in enumerate(by_source) if longest and lengths[start] == longest)
+    places = tuple((start, start + length) for start, length in _maximal(best, n))
     n_grams = len(tokens) - n + 1
     return Copying(
         longest_run=" ".join(tokens[start : start + longest]),
         longest_run_words=longest,
         source=next(holders, None),
         ngram_share=sum(length >= n for length in best) / n_grams if n_grams > 0 else None,
-        runs=tuple(" ".join(tokens[i : i + length]) for i, length in _maximal(best, n)),
+        runs=tuple(" ".join(tokens[first:end]) for first, end in places),
+        places=places,
     )
 
 

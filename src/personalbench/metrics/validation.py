@@ -208,6 +208,8 @@ class Verification:
         auc_low: Lower end of its 95 % interval.
         auc_high: Upper end.
         eer: Equal error rate.
+        same_percentiles: Percentiles 0 to 100 of the same-author pairs' cosines.
+        cross_percentiles: Of the cross-author pairs'.
         reason: Why something is None.
     """
 
@@ -223,6 +225,8 @@ class Verification:
     auc_high: float | None
     eer: float | None
     reason: str | None
+    same_percentiles: tuple[float, ...] = ()
+    cross_percentiles: tuple[float, ...] = ()
 
     @property
     def shortage(self) -> str | None:
@@ -266,7 +270,13 @@ def verify(
         auc_high=high,
         eer=equal_error_rate(same, scores) if both else None,
         reason=reason,
+        same_percentiles=_percentiles(scores[same]),
+        cross_percentiles=_percentiles(scores[~same]),
     )
+
+
+def _percentiles(scores: NDArray[np.float64]) -> tuple[float, ...]:
+    return tuple(np.percentile(scores, range(101)).tolist()) if scores.size else ()
 
 
 def equal_error_rate(same: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:

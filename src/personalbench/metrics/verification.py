@@ -58,6 +58,9 @@ def auc(
         return Estimate(value=value, n=values.size, authors=names, reason=reason)
     drawn = np.einsum("bi,bi->b", weights @ wins, weights)[defined] / pairs[defined]
     low, high = percentile_interval(drawn)
+    if low == high:
+        reason = "resampling authors shows no spread"
+        return Estimate(value=value, n=values.size, authors=names, reason=reason)
     return Estimate(
         value=value,
         ci_low=low,

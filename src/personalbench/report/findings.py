@@ -2,7 +2,7 @@
 
 from personalbench.metrics.estimate import Estimate
 from personalbench.report.results import Results
-from personalbench.report.table import cell, column_title
+from personalbench.report.section import written
 from personalbench.report.validation import Validation
 
 
@@ -21,25 +21,25 @@ def overlaps(first: Estimate, second: Estimate) -> bool | None:
 def findings(results: Results) -> list[str]:
     """Where each twin stands on the primary metric."""
     metric = results.encoder.family
-    title = column_title(metric, results)
+    title = results.catalogue[metric].column
     ceiling, floor = (results.estimate(line, metric) for line in ("ceiling", "floor"))
     if ceiling.value is None or floor.value is None:
         return [f"{title} has no reference lines here: {ceiling.reason or floor.reason}."]
     said = []
     if ceiling.value <= floor.value:
         said.append(
-            f"{title} does not tell the authors (ceiling {cell(ceiling)}) from unrelated writers "
-            f"(floor {cell(floor)}) on this corpus: no twin's value can be read."
+            f"{title} does not tell the authors (ceiling {written(ceiling)}) from unrelated "
+            f"writers (floor {written(floor)}) on this corpus: no twin's value can be read."
         )
     for twin in results.twins:
         estimate = results.estimate(twin, metric)
         if estimate.value is None:
-            said.append(f"**{twin}**: not estimable: {estimate.reason}.")
+            said.append(f"{twin}: not estimable: {estimate.reason}.")
             continue
         place = _place(estimate.value, floor.value, ceiling.value)
         if overlaps(estimate, floor):
             place += "; the intervals overlap, so it is not told apart from unrelated writers"
-        said.append(f"**{twin}**: {cell(estimate)}, {place}.")
+        said.append(f"{twin}: {written(estimate)}, {place}.")
     return said
 
 
@@ -53,83 +53,6 @@ def _place(value: float, floor: float, ceiling: float) -> str:
         f"{share:.0%} of the way from unrelated writers ({floor:.3f}) to the authors "
         f"({ceiling:.3f})"
     )
-
-
-def trust(results: Results) -> list[str]:
-    """Whether the judge tells the author from others, and circularity."""
-    said = []
-    for metric in ("tmr", "same_author"):
-        title = column_title(metric, results)
-        ceiling, floor = (results.estimate(line, metric) for line in ("ceiling", "floor"))
-        if ceiling.value is None or floor.value is None:
-            said.append(f"{title} is not estimable: {ceiling.reason or floor.reason}.")
-            continue
-        separates = ceiling.value > floor.value and overlaps(ceiling, floor) is False
-        verdict = (
-            "this judge tells them apart here"
-            if separates
-            else "**this judge does not separate them here: its numbers carry no evidence**"
-        )
-        said.append(
-            f"{title}: {cell(ceiling)} on the authors' own writing, {cell(floor)} on that of "
-            f"others; {verdict}."
-        )
-    said += _circularity(results)
-    said += _echoes(results)
-    failures = {line: scores.judge_failures for line, scores in results.lines.items()}
-    said.append(
-        "Calls without a usable answer: "
-        + ", ".join(
-            f"{line} {estimate.value:.0%}" if estimate.value is not None else f"{line}: none asked"
-            for line, estimate in failures.items()
-        )
-        + "."
-    )
-    return said
-
-
-def _echoes(results: Results) -> list[str]:
-    """What the judge's own words show: quotes that are none, one verdict for everything."""
-    said = []
-    quoted = _values(results, "evidence_quoted")
-    if quoted:
-        share = sum(quoted) / len(quoted)
-        said.append(f"Of the words that it quotes as evidence, {share:.0%} stand in the text.")
-    verdicts = set(_values(results, "same_author"))
-    if len(verdicts) == 1:
-        word = "the same author" if verdicts == {1.0} else "different authors"
-        said.append(f"**It said {word} of every text**, the authors' own and everyone else's.")
-    return said
-
-
-def _values(results: Results, metric: str) -> list[float]:
-    """All that was measured of a metric, answer by answer, over all lines."""
-    return [
-        value
-        for scores in results.lines.values()
-        for case in scores.cases
-        if metric in case.metrics and (value := case.metrics[metric].value) is not None
-    ]
-
-
-def _circularity(results: Results) -> list[str]:
-    """A flag for the twins that show more of the author's traits than the author does."""
-    ceiling = results.estimate("ceiling", "tmr").value
-    above = [
-        f"{twin} {value:.3f}"
-        for twin in results.twins
-        if (value := results.estimate(twin, "tmr").value) is not None
-        and ceiling is not None
-        and value > ceiling
-    ]
-    if not above:
-        return []
-    return [
-        f"Circularity: {', '.join(above)} show more of the author's traits than the author does "
-        f"(TMR {ceiling:.3f}): there, TMR does not measure likeness to the person. A twin that was "
-        "told the traits, or overdoes them, can win; so can chance, where the judge carries no "
-        "evidence."
-    ]
 
 
 def omissions(results: Results) -> list[str]:
@@ -153,7 +76,7 @@ def omissions(results: Results) -> list[str]:
         for author, case_ids in scores.leftover.items():
             said.append(
                 f"{line}: {', '.join(case_ids)} of {author} make no complete group and are not in "
-                f"{column_title(results.encoder.family, results)}."
+                f"{results.catalogue[results.encoder.family].column}."
             )
     return said or ["Nothing: every text is in every number."]
 

@@ -1,5 +1,6 @@
 """The sections of a report as HTML: templates, and what they need to write a cell."""
 
+import re
 from functools import cache
 from urllib.parse import quote
 
@@ -26,6 +27,7 @@ def environment() -> Environment:
         "number": _number,
         "csv_link": _csv_link,
         "svg": _svg,
+        "least_width": _least_width,
     }
     return made
 
@@ -50,3 +52,9 @@ def _csv_link(table: Table) -> str:
 def _svg(figure: Figure) -> Markup:
     """Our own drawing; every text in it was escaped when it was drawn."""
     return Markup(figure.svg)
+
+
+def _least_width(figure: Figure) -> int:
+    """Pixels under which a narrow screen scrolls a drawing sideways, so that it stays legible."""
+    width = re.search(r'width="([\d.]+)pt"', figure.svg)
+    return round(float(width[1]) * 4 / 3 * 0.64) if width else 0

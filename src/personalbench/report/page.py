@@ -1,56 +1,66 @@
-"""The report in Markdown."""
+"""The report: in Markdown, and as one HTML page that loads nothing."""
 
-from collections.abc import Sequence
+from importlib.resources import files
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
-from personalbench.bundle import Bundle
-from personalbench.judge.records import AuthorTraits
-from personalbench.params import Params
-from personalbench.report.findings import encoder_rank, findings, omissions, trust
-from personalbench.report.results import Results
-from personalbench.report.table import column_title, markdown, method_table
-from personalbench.report.validation import Validation
+from personalbench import __version__
+from personalbench.report.cases import COPIED_WORDS, case_browser, embedded
+from personalbench.report.html import environment, html
+from personalbench.report.run import Run
+from personalbench.report.section import Section, markdown
+
+TITLE = "PersonalBench: does the twin write like the person?"
 
 
-def report_page(
-    results: Results,
-    bundles: Sequence[Bundle],
-    traits: Sequence[AuthorTraits],
-    params: Params,
-    validation: Validation,
-) -> str:
-    """The report: table, picture, meaning, trust, omissions.
+def report_markdown(run: Run, sections: list[Section]) -> str:
+    """The report without its cases and its long tables.
 
     Args:
-        results: All lines.
-        bundles: All authors.
-        traits: What the judge asked about each author.
-        params: What was run.
-        validation: What the encoder can tell on real text.
+        run: What was run.
+        sections: All sections.
     """
-    environment = Environment(
-        loader=PackageLoader("personalbench.report", "."),
-        undefined=StrictUndefined,
-        # Markdown, not HTML: nothing in it is a text of the corpus or of a model.
-        autoescape=False,
-        keep_trailing_newline=True,
+    facts = ". ".join(f"{name}: {value}" for name, value in _facts(run))
+    head = Section("", "", "", text=(f"{facts}. Every text is in index.html.",))
+    return f"# {TITLE}\n\n{markdown([head, *sections])}"
+
+
+def report_page(run: Run, sections: list[Section]) -> str:
+    """The whole report with a browser of all cases."""
+    return (
+        environment()
+        .get_template("page.html.jinja")
+        .render(
+            title=TITLE,
+            facts=_facts(run),
+            sections=sections,
+            content=html(sections),
+            copied_words=COPIED_WORDS,
+            version=__version__,
+            # Our own files, and JSON in which nothing can end the element that it stands in.
+            style=Markup(_file("page.css")),
+            script=Markup(_file("page.js")),
+            data=Markup(embedded(case_browser(run))),
+        )
     )
-    return environment.get_template("report.md.jinja").render(
-        authors=[bundle.author for bundle in bundles],
-        cases=len(bundles[0].cases),
-        twins=list(results.twins),
-        generator=params.personalize.generator,
-        judge=params.judge.model,
-        encoder=results.encoder,
-        table=markdown(method_table(results)),
-        title=column_title(results.encoder.family, results),
-        replicates=params.score.bootstrap,
-        findings=findings(results),
-        trust=trust(results),
-        validation=validation,
-        encoder_rank=encoder_rank(validation),
-        traits=traits,
-        validation_table=markdown(validation.table()),
-        omissions=omissions(results),
-    )
+
+
+def _facts(run: Run) -> list[tuple[str, str]]:
+    """Who and what this run is about."""
+    authors = [bundle.author for bundle in run.bundles]
+    named = ", ".join(authors) if len(authors) <= 5 else f"{len(authors)}"
+    encoder = run.results.encoder
+    writers = dict.fromkeys(name or "from a file" for name in run.generators.values())
+    return [
+        ("Authors", named),
+        ("Cases", f"{len(run.bundles[0].cases)} an author"),
+        ("Twins", f"{len(run.results.twins)}"),
+        ("Generator", ", ".join(writers)),
+        ("Judge", run.params.judge.model),
+        ("Encoder", f"{encoder.name}, revision {encoder.revision[:12]}"),
+        ("Corpus", run.params.corpus.reader),
+    ]
+
+
+def _file(name: str) -> str:
+    return files("personalbench.report").joinpath(name).read_text("utf-8")

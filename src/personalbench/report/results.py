@@ -1,12 +1,11 @@
 """The scores of all lines side by side: what tables, figures, metrics and runs are made of."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from personalbench.errors import UserError
-from personalbench.metrics.catalogue import MAIN_METRICS
+from personalbench.metrics.catalogue import MAIN_METRICS, Metric, catalogue
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.scores import EncoderIdentity, Scores
 from personalbench.storage import read_json
@@ -41,9 +40,38 @@ class Results:
         """The metrics of the method table; the first is the encoder's."""
         return (self.encoder.family, *MAIN_METRICS)
 
+    @property
+    def catalogue(self) -> Mapping[str, Metric]:
+        """What every metric means, under the names that this run's encoder gives."""
+        sizes = {len(group.case_ids) for group in self.ceiling.groups}
+        return catalogue(self.encoder.family, self.encoder.name, *sizes)
+
     def estimate(self, line: str, metric: str) -> Estimate:
         """One cell of the method table."""
         return self.lines[line].summary.get(metric, missing("not measured"))
+
+    def values(self, line: str, metric: str) -> list[float]:
+        """What was measured of a metric, answer by answer."""
+        return [
+            value
+            for case in self.lines[line].cases
+            if metric in case.metrics and (value := case.metrics[metric].value) is not None
+        ]
+
+    def group_points(self, line: str, metric: str) -> list[tuple[float, float]]:
+        """Of each group: its likeness, and the mean of a metric over its answers."""
+        measured = {
+            (case.author, case.source, case.case_id): case.metrics[metric].value
+            for case in self.lines[line].cases
+            if metric in case.metrics
+        }
+        points = []
+        for group in self.lines[line].groups:
+            found = [measured.get((group.author, group.source, name)) for name in group.case_ids]
+            values = [value for value in found if value is not None]
+            if values:
+                points.append((group.likeness, sum(values) / len(values)))
+        return points
 
 
 def load_results(folder: Path, twins: Sequence[str]) -> Results:
@@ -68,19 +96,23 @@ def load_results(folder: Path, twins: Sequence[str]) -> Results:
     )
 
 
-def metrics_tree(results: Results) -> dict[str, Any]:
-    """Nested plain numbers for DVC; what is not estimable is left out, never 0 or NaN."""
-    tree: dict[str, Any] = {}
+def metrics_tree(results: Results) -> dict[str, dict[str, float]]:
+    """Few plain numbers for `dvc metrics`: every line's main metrics to four digits.
+
+    Only the primary metric has its interval; everything else is in the report and in the
+    scores. What is not estimable is left out, never 0 or NaN.
+    """
+    tree: dict[str, dict[str, float]] = {}
     for line, scores in results.lines.items():
-        estimates = {metric: results.estimate(line, metric) for metric in results.metrics}
-        tree[line] = {
-            metric: numbers(estimate)
-            for metric, estimate in estimates.items()
-            if estimate.value is not None
+        primary = results.estimate(line, results.encoder.family)
+        found = {
+            results.encoder.family: primary.value,
+            "ci_low": primary.ci_low,
+            "ci_high": primary.ci_high,
+            **{metric: results.estimate(line, metric).value for metric in MAIN_METRICS},
         }
+        tree[line] = {name: round(value, 4) for name, value in found.items() if value is not None}
         tree[line]["failed"] = scores.failed
-        if scores.judge_failures.value is not None:
-            tree[line]["judge_failures"] = scores.judge_failures.value
     return tree
 
 

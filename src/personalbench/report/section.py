@@ -15,8 +15,6 @@ from personalbench.metrics.estimate import Estimate
 Cell = str | int | float | Estimate
 """An :class:`Estimate` stands for its value and interval, or for what is missing and why."""
 
-NOT_ESTIMABLE = "not estimable"
-
 
 @dataclass(frozen=True)
 class Column:
@@ -41,11 +39,13 @@ class Table:
         caption: What it shows, over how many values.
         columns: One heading a column.
         rows: One cell a column; the first cell names the row.
+        folded: Whether it is long: the page shows it on demand, Markdown leaves it out.
     """
 
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    folded: bool = False
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -147,7 +147,7 @@ def written(cell: Cell, form: str = ".3f") -> str:
     if isinstance(cell, float):
         return f"{cell:{form}}"
     if cell.value is None:
-        return NOT_ESTIMABLE
+        return "not estimable"
     if cell.ci_low is None or cell.ci_high is None:
         return f"{cell.value:{form}}"
     return f"{cell.value:{form}} [{cell.ci_low:{form}}, {cell.ci_high:{form}}]"
@@ -164,7 +164,8 @@ def markdown(sections: Sequence[Section]) -> str:
 
 
 def _blocks(section: Section) -> Iterator[str]:
-    yield f"## {_escaped(section.title)}"
+    if section.title:
+        yield f"## {_escaped(section.title)}"
     yield from map(_escaped, section.text)
     if section.points:
         yield _listed(section.points)
@@ -172,7 +173,10 @@ def _blocks(section: Section) -> Iterator[str]:
         yield f"![{_escaped(figure.alt)}](figures/{figure.name}.png)"
         yield _escaped(figure.caption)
     for table in section.tables:
-        yield f"**{_escaped(table.caption)}**"
+        if table.folded:
+            continue
+        if table.caption:
+            yield f"**{_escaped(table.caption)}**"
         yield "\n".join(_grid(table, _escaped))
         if gaps := table.gaps():
             yield _listed(gaps)

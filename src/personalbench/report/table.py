@@ -1,47 +1,29 @@
-"""The method table as text, for the terminal and for Markdown."""
+"""The method table, and how its columns are headed."""
 
-from personalbench.metrics.estimate import Estimate
+from collections.abc import Iterable
+
 from personalbench.report.results import Results
-
-SHORT = {
-    "tmr": "TMR",
-    "same_author": "SA",
-    "func_cos": "FuncCos",
-    "punct_cos": "PunctCos",
-    "rouge_l": "ROUGE-L",
-}
+from personalbench.report.section import Column, Table
 
 
-def column_title(metric: str, results: Results) -> str:
-    """Title of a metric's column; the encoder's names the encoder and the group."""
-    return SHORT.get(metric) or f"{results.encoder.name} 5v5"
+def metric_column(metric: str, results: Results) -> Column:
+    """A column for a metric, with its meaning from the catalogue."""
+    known = results.catalogue[metric]
+    return Column(known.column, help=f"{known.title}: {known.meaning}")
 
 
-def method_table(results: Results) -> list[list[str]]:
-    """Rows of the method table, the first with the titles."""
-    titles = ["", *(column_title(metric, results) for metric in results.metrics)]
-    rows = [
-        [line, *(cell(results.estimate(line, metric)) for metric in results.metrics)]
-        for line in results.lines
-    ]
-    return [titles, *rows]
+def method_table(results: Results, metrics: Iterable[str] | None = None) -> Table:
+    """Every line by every metric, from the ceiling to the floor.
 
-
-def cell(estimate: Estimate) -> str:
-    """A value with its interval, or what is missing."""
-    if estimate.value is None:
-        return "not estimable"
-    if estimate.ci_low is None or estimate.ci_high is None:
-        return f"{estimate.value:.3f}"
-    return f"{estimate.value:.3f} [{estimate.ci_low:.3f}, {estimate.ci_high:.3f}]"
-
-
-def markdown(rows: list[list[str]]) -> str:
-    """A Markdown table, padded so that it reads as plain text too."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        "| " + " | ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) + " |"
-        for row in rows
-    ]
-    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
-    return "\n".join([lines[0], rule, *lines[1:]])
+    Args:
+        results: All lines.
+        metrics: The columns; by default the main ones.
+    """
+    chosen = tuple(results.metrics if metrics is None else metrics)
+    return Table(
+        caption="Ceiling, twins and floor, with 95 % intervals",
+        columns=(Column(""), *(metric_column(metric, results) for metric in chosen)),
+        rows=tuple(
+            (line, *(results.estimate(line, metric) for metric in chosen)) for line in results.lines
+        ),
+    )

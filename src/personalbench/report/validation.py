@@ -1,16 +1,12 @@
-"""What the encoder can tell on real text: as a record, a table and a figure."""
+"""What the encoder can tell on real text: as a record, as tables and in words."""
 
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 from pydantic import BaseModel, ConfigDict
 
 from personalbench.metrics.estimate import Estimate
 from personalbench.metrics.validation import Verification
-from personalbench.report.table import cell
+from personalbench.report.section import Cell, Column, Table, columns
 
-# Okabe and Ito's colours, told apart by the colour-blind; the run's encoder comes first.
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00")
-_MARKERS = "oDs^v"
+_PAIRS = Column("pairs", help="Of each kind, at least.")
 
 
 class EncoderResult(BaseModel):
@@ -71,16 +67,6 @@ class Validation(BaseModel):
             f"{name} tells {self.authors} authors apart with AUC {told} at {size} documents{short}"
         )
 
-    def table(self) -> list[list[str]]:
-        """AUC by encoder and group size, the first row with the titles."""
-        titles = ["AUC", *(f"{size} v {size}" for size in self.sizes), "pairs"]
-        return [titles, *(self._row(encoder) for encoder in self.encoders)]
-
-    def _row(self, encoder: str) -> list[str]:
-        found = [self.of(encoder, size) for size in self.sizes]
-        pairs = min(min(one.same_pairs, one.cross_pairs) for one in found)
-        return [encoder, *(cell(auc(one)) for one in found), f"{pairs} of each kind at least"]
-
 
 def auc(found: Verification) -> Estimate:
     """The area under the ROC curve with its interval over authors."""
@@ -94,28 +80,46 @@ def auc(found: Verification) -> Estimate:
     )
 
 
-def details(validation: Validation) -> list[list[str]]:
-    """Every encoder at every size: error rate, ceiling, floor and pairs, titles first."""
-    titles = ["encoder", "documents", "AUC", "EER", "ceiling", "floor", "same", "cross"]
-    rows = [
-        [
-            result.encoder,
-            str(result.verification.size),
-            cell(auc(result.verification)),
-            *(
-                "not estimable" if value is None else f"{value:.3f}"
-                for value in (
-                    result.verification.eer,
-                    result.verification.ceiling,
-                    result.verification.floor,
-                )
-            ),
-            str(result.verification.same_pairs),
-            str(result.verification.cross_pairs),
-        ]
-        for result in validation.results
-    ]
-    return [titles, *rows]
+def auc_table(validation: Validation) -> Table:
+    """AUC by encoder and documents a group."""
+    return Table(
+        caption="Same author or not: area under the ROC curve on pairs of real texts",
+        columns=columns("encoder", *(f"{size} v {size}" for size in validation.sizes), _PAIRS),
+        rows=tuple(_auc_row(validation, encoder) for encoder in validation.encoders),
+    )
+
+
+def _auc_row(validation: Validation, encoder: str) -> tuple[Cell, ...]:
+    found = [validation.of(encoder, size) for size in validation.sizes]
+    pairs = min(min(one.same_pairs, one.cross_pairs) for one in found)
+    return encoder, *(auc(one) for one in found), pairs
+
+
+def details(validation: Validation) -> Table:
+    """Every encoder at every size: error rate, ceiling, floor and pairs."""
+    return Table(
+        caption="Every encoder by documents a group",
+        columns=columns("encoder", "documents", "AUC", "EER", "ceiling", "floor", "same", "cross"),
+        rows=tuple(
+            (
+                result.encoder,
+                result.verification.size,
+                auc(result.verification),
+                *(
+                    "not estimable" if value is None else value
+                    for value in (
+                        result.verification.eer,
+                        result.verification.ceiling,
+                        result.verification.floor,
+                    )
+                ),
+                result.verification.same_pairs,
+                result.verification.cross_pairs,
+            )
+            for result in validation.results
+        ),
+        folded=True,
+    )
 
 
 def notes(validation: Validation) -> list[str]:
@@ -137,39 +141,3 @@ def notes(validation: Validation) -> list[str]:
             "authorship vectors of so short texts are unreliable."
         )
     return said
-
-
-def draw_validation(validation: Validation) -> Figure:
-    """AUC by number of documents, a line an encoder, with its interval over authors."""
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
-    axis = figure.subplots()
-    axis.axhline(0.5, color="#777777", lw=1, ls=":")
-    encoders = validation.encoders
-    for place, encoder in enumerate(encoders):
-        # A little beside each other, so that no interval covers another.
-        shift = (place - (len(encoders) - 1) / 2) * 0.06
-        found = [validation.of(encoder, size) for size in validation.sizes]
-        known = [(one.size + shift, one.auc) for one in found if one.auc is not None]
-        colour = _COLOURS[place % len(_COLOURS)]
-        axis.plot(
-            [size for size, _ in known],
-            [value for _, value in known],
-            color=colour,
-            marker=_MARKERS[place % len(_MARKERS)],
-            lw=2.4 if place == 0 else 1.2,
-            ms=6,
-            label=encoder,
-        )
-        for one in found:
-            if one.auc_low is not None and one.auc_high is not None:
-                axis.vlines(one.size + shift, one.auc_low, one.auc_high, color=colour, lw=1.2)
-    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axis.set_xlabel("documents in each of the two groups")
-    axis.set_ylabel("AUC, same author or not")
-    axis.set_title(
-        f"{validation.documents} real texts by {validation.authors} authors", fontsize=10
-    )
-    axis.grid(axis="y", color="#dddddd", lw=0.6)
-    axis.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside right upper", frameon=False)
-    return figure

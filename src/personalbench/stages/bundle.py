@@ -13,6 +13,7 @@ from personalbench.llm.client import check_reachable, open_model
 from personalbench.params import BundleParams, Params
 from personalbench.quality import BundleFacts, CaseFacts, check_bundles
 from personalbench.seeds import draw
+from personalbench.stages.calls import write_usage
 from personalbench.stages.check import write_report
 from personalbench.storage import empty_folder, read_records
 from personalbench.templates import template_hashes
@@ -39,6 +40,8 @@ def run(params: Params) -> str:
             prompter.complete,
             params.template_folder,
         )
+    # Where a topic is missing, make_cases has stopped: there is no case without one.
+    note = write_usage("bundle", None, prompter, [None for each in cases for _ in each])
     bundles = [
         replace(draft, cases=author_cases)
         for draft, author_cases in zip(drafts, cases, strict=True)
@@ -52,7 +55,7 @@ def run(params: Params) -> str:
     total = sum(len(bundle.cases) for bundle in bundles)
     warnings = [check.name for check in report.checks if not check.passed]
     warned = f" (warnings: {', '.join(warnings)})" if warnings else ""
-    return f"bundle: {total} cases by {len(bundles)} authors{warned} in {paths.BUNDLES}"
+    return f"bundle: {total} cases by {len(bundles)} authors{warned} in {paths.BUNDLES}{note}"
 
 
 def choose_authors(documents: Sequence[Document], params: BundleParams, seed: int) -> list[str]:

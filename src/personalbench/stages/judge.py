@@ -8,6 +8,7 @@ from personalbench.llm.cache import ResponseCache
 from personalbench.llm.client import open_model
 from personalbench.params import Params
 from personalbench.references import one_per_case
+from personalbench.stages.calls import hold_to_limit, write_usage
 from personalbench.storage import read_records, write_records
 from personalbench.twins.answers import Answer
 
@@ -29,11 +30,19 @@ def run(params: Params, line: str) -> str:
             model,
             params.template_folder,
         )
+    judged = [
+        each for answer, each in zip(answers, judgements, strict=True) if answer.status == "ok"
+    ]
+    results = [each.same_author_reason for each in judged] + [
+        each.findings_reason for each in judged if traits[each.author].questions is not None
+    ]
+    hold_to_limit("judge", line, model, results, params.judge.max_failure_rate, "judge")
+    note = write_usage("judge", line, model, results)
     path = paths.JUDGEMENTS / f"{line}.jsonl"
     write_records(path, judgements)
     unscored = sum(judgement.findings is None for judgement in judgements)
     silent = sum(judgement.same_author is None for judgement in judgements)
     return (
         f"judge: {line}: {len(judgements)} texts, {unscored} without traits, "
-        f"{silent} without a verdict in {path}"
+        f"{silent} without a verdict in {path}{note}"
     )

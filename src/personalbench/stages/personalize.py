@@ -7,8 +7,9 @@ from pathlib import Path
 from personalbench import paths
 from personalbench.bundle import Bundle, folder_name, load_bundles
 from personalbench.llm.cache import ResponseCache
-from personalbench.llm.client import open_model
+from personalbench.llm.client import Model, open_model
 from personalbench.params import FileParams, FinetunedParams, ModelParams, Params, PromptedParams
+from personalbench.stages.calls import hold_to_limit, write_usage
 from personalbench.storage import empty_folder, write_records
 from personalbench.text.tokenise import words
 from personalbench.training.adapters import Adapter, copy_adapter, served
@@ -22,20 +23,29 @@ def run(params: Params, twin: str) -> str:
     bundles = load_bundles(paths.BUNDLES)
     section = params.personalize.twin(twin)
     empty_folder(paths.ADAPTERS / twin)  # stays empty unless the twin is trained
+    model = None
     if isinstance(section, FileParams):
         answers = read_answers(Path(section.answers), bundles, twin, section.allow_missing)
     else:
-        answers = _written(params, twin, section, bundles)
+        answers, model = _written(params, twin, section, bundles)
+    results = [None if answer.status == "ok" else answer.reason for answer in answers]
+    if model is not None:
+        limit = params.personalize.max_failure_rate
+        hold_to_limit("personalize", twin, model, results, limit, "personalize")
+    note = write_usage("personalize", twin, model, results)
     path = paths.ANSWERS / f"{twin}.jsonl"
     write_records(path, answers)
     failed = sum(answer.status != "ok" for answer in answers)
     total = sum(len(words(answer.text)) for answer in answers)
-    return f"personalize: {twin}: {len(answers)} answers, {failed} failed, {total} words in {path}"
+    return (
+        f"personalize: {twin}: {len(answers)} answers, {failed} failed, "
+        f"{total} words in {path}{note}"
+    )
 
 
 def _written(
     params: Params, twin: str, section: PromptedParams, bundles: Sequence[Bundle]
-) -> list[Answer]:
+) -> tuple[list[Answer], Model]:
     """Have the twin's generator write the answers."""
     shared = params.personalize
     spec = params.models[section.generator or shared.generator]
@@ -43,20 +53,24 @@ def _written(
         generator = Generator(
             ask=model.complete,
             context=spec.max_context,
-            max_tokens=section.max_tokens or shared.max_tokens,
-            temperature=shared.temperature if section.temperature is None else section.temperature,
+            max_tokens=section.max_tokens or shared.max_tokens or spec.max_tokens,
+            temperature=next(
+                each
+                for each in (section.temperature, shared.temperature, spec.temperature)
+                if each is not None
+            ),
             seed=params.seed,
             templates=params.template_folder,
         )
         if not isinstance(section, FinetunedParams):
-            return answer(bundles, twin, section, generator)
+            return answer(bundles, twin, section, generator), model
         answers: list[Answer] = []
         for bundle, adapter in zip(
             bundles, _trained(params, twin, section, spec, bundles), strict=True
         ):
             model.put_on(served(adapter, spec))
             answers += answer([bundle], twin, section, replace(generator, training=adapter.record))
-        return answers
+        return answers, model
 
 
 def _trained(

@@ -37,7 +37,8 @@ def run(params: Params) -> str:
                 paths.JUDGEMENTS / f"{twin}.jsonl",
                 paths.SCORES / f"{twin}.json",
                 paths.REPORTS / "report.md",
-                paths.REPORTS / "methods.png",
+                paths.PAGE,
+                paths.FIGURES / "methods.png",
             ]
             for twin in results.twins
         },

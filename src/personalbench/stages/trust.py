@@ -9,6 +9,7 @@ from personalbench.llm.cache import ResponseCache
 from personalbench.llm.client import open_model
 from personalbench.params import REFERENCE_LINES, Params
 from personalbench.references import one_per_case
+from personalbench.stages.calls import write_usage
 from personalbench.storage import read_records, write_json
 from personalbench.twins.answers import Answer
 
@@ -47,8 +48,14 @@ def run(params: Params) -> str:
         params.score.bootstrap,
         params.seed,
     )
+    results = [
+        *(each.same_author_reason for each in again.second),
+        *(each.same_author_reason for each in again.swapped),
+        *(each.reason for extraction in again.extractions for each in extraction),
+    ]
+    note = write_usage("trust", None, model, results)
     write_json(paths.TRUST, record.model_dump(mode="json"))
-    return f"trust: {_verdict(record)} in {paths.TRUST}"
+    return f"trust: {_verdict(record)} in {paths.TRUST}{note}"
 
 
 def _texts(line: str) -> list[Answer]:

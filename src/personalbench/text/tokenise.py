@@ -100,6 +100,22 @@ def words(text: str) -> list[str]:
     return found
 
 
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """Where each of :func:`words` stands in the text as written: start and end."""
+    # Folding drops marks, and a capital may have two small letters: keep each one's place.
+    places = [
+        (place, letter)
+        for place, character in enumerate(text)
+        if not _STRIP.match(character)
+        for letter in _APOSTROPHES.sub("'", character).lower()
+    ]
+    folded = "".join(letter for _, letter in places)
+    return [
+        (places[match.start()][0], places[match.end() - 1][0] + 1)
+        for match in _WORD.finditer(folded)
+    ]
+
+
 def sentences(text: str) -> list[str]:
     """Sentences of a text, in order and as written; each holds at least one word."""
     text = _STRIP.sub("", text)
