@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: models/luar-mini becomes part of the package."""
+"""What pyproject.toml cannot say: models/luar-mini and params.yaml become part of the package."""
 
 from pathlib import Path
 
@@ -6,14 +6,15 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 
-class BuildWithModel(build_py):
-    """Copies the model's files into the package; an editable install finds them where they are."""
+class BuildWithFiles(build_py):
+    """Copies the files into the package; an editable install finds them where they are."""
 
     def run(self) -> None:
         super().run()
         if not self.editable_mode:
-            target = Path(self.build_lib, "personalbench", "encoders", "luar-mini")
-            self.copy_tree("models/luar-mini", str(target))
+            package = Path(self.build_lib, "personalbench")
+            self.copy_tree("models/luar-mini", str(package / "encoders" / "luar-mini"))
+            self.copy_file("params.yaml", str(package / "params.yaml"))
 
 
-setup(cmdclass={"build_py": BuildWithModel})
+setup(cmdclass={"build_py": BuildWithFiles})

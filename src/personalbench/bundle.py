@@ -1,25 +1,31 @@
 """One author's frozen evaluation: freeze it, load it, prove it unchanged."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import Literal
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import from_json
 
+from personalbench.archive import read_files, write_zip
 from personalbench.corpus.document import Document
 from personalbench.errors import UserError
+from personalbench.params import MOVING_REVISIONS
 from personalbench.storage import (
-    read_json,
-    read_records,
+    Record,
+    parse_records,
     sha256_bytes,
     sha256_file,
     write_json,
     write_records,
 )
 
-SCHEMA_VERSION: Literal[1] = 1
+SCHEMA_VERSION: Literal[2] = 2
+_MANIFEST = "manifest.json"
 _FILES = ("profile.jsonl", "reference.jsonl", "contrast.jsonl", "cases.jsonl")
 
 
@@ -55,6 +61,13 @@ class ModelIdentity(BaseModel):
     id: str
     revision: str
 
+    @field_validator("revision")
+    @classmethod
+    def _immutable(cls, revision: str) -> str:
+        if revision.strip().lower() in MOVING_REVISIONS:
+            raise ValueError(f"{revision!r} moves; a bundle names an immutable revision")
+        return revision
+
 
 class Manifest(BaseModel):
     """What a bundle holds and what it was made from.
@@ -67,18 +80,21 @@ class Manifest(BaseModel):
         group_size: Documents in one authorship vector.
         selected_profile: Ids of the profile documents in the author's vector.
         prompt_model: The model that wrote the topics.
+        templates: SHA-256 of the wordings that the topics were asked with and that the
+            prompts have, by name; empty where a bundle is older than this record.
         files: SHA-256 of every file beside the manifest.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[2] = SCHEMA_VERSION
     author: str
     genre: str
     seed: int
-    group_size: int
+    group_size: Annotated[int, Field(ge=2)]
     selected_profile: tuple[str, ...]
     prompt_model: ModelIdentity
+    templates: dict[str, str] = {}
     files: dict[str, str] = {}
 
 
@@ -131,8 +147,19 @@ def folder_name(author: str) -> str:
     return f"{readable or 'author'}-{sha256_bytes(author.encode())[:8]}"
 
 
-def freeze(bundle: Bundle, folder: Path) -> None:
-    """Write a bundle; the manifest comes last, so an unfinished one never loads."""
+def freeze(bundle: Bundle, path: Path) -> None:
+    """Write a bundle as a folder, or as a zip where the name ends so.
+
+    The manifest comes last, so an unfinished folder never loads.
+    """
+    if path.suffix.lower() == ".zip":
+        with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as temporary:
+            unpacked = Path(temporary, "bundle")
+            freeze(bundle, unpacked)
+            packed = Path(temporary, "packed")
+            write_zip(packed, unpacked, (_MANIFEST, *_FILES))
+            packed.replace(path)
+        return
     contents: tuple[Sequence[BaseModel], ...] = (
         bundle.profile,
         bundle.references,
@@ -140,49 +167,101 @@ def freeze(bundle: Bundle, folder: Path) -> None:
         bundle.cases,
     )
     for name, records in zip(_FILES, contents, strict=True):
-        write_records(folder / name, records)
-    hashes = {name: sha256_file(folder / name) for name in _FILES}
+        write_records(path / name, records)
+    hashes = {name: sha256_file(path / name) for name in _FILES}
     manifest = bundle.manifest.model_copy(update={"files": hashes})
-    write_json(folder / "manifest.json", manifest.model_dump(mode="json"))
+    write_json(path / _MANIFEST, manifest.model_dump(mode="json"))
 
 
-def load_bundle(folder: Path) -> Bundle:
-    """Load a bundle and verify every byte of it.
+def load_bundle(path: Path, *, links: bool = False) -> Bundle:
+    """Load a bundle from its folder or zip, and verify every byte of it.
+
+    Args:
+        path: The folder or the zip.
+        links: Follow links in the folder; DVC may put some there, a stranger too.
 
     Raises:
-        UserError: A file is missing, changed or not of this schema; names the file.
+        UserError: A file is missing, changed, not of this schema or contradicts another;
+            names the file.
     """
-    path = folder / "manifest.json"
-    manifest = _manifest(path)
+    data = read_files(path, (_MANIFEST, *_FILES), links=links)
+    manifest = _manifest(data[_MANIFEST], path / _MANIFEST)
     for name in _FILES:
-        if not (folder / name).is_file():
-            raise UserError(f"{folder / name}: missing; restore the bundle or make it anew")
-        if sha256_file(folder / name) != manifest.files.get(name):
+        if sha256_bytes(data[name]) != manifest.files.get(name):
             raise UserError(
-                f"{folder / name}: changed since the bundle was frozen; restore it "
+                f"{path / name}: changed since the bundle was frozen; restore it "
                 "(dvc checkout) or make the bundle anew"
             )
-    return Bundle(
+
+    def records(name: str, record_type: type[Record]) -> tuple[Record, ...]:
+        return tuple(parse_records(BytesIO(data[name]), str(path / name), record_type))
+
+    bundle = Bundle(
         manifest=manifest,
-        profile=tuple(read_records(folder / "profile.jsonl", Document)),
-        references=tuple(read_records(folder / "reference.jsonl", Document)),
-        contrast=tuple(read_records(folder / "contrast.jsonl", Document)),
-        cases=tuple(read_records(folder / "cases.jsonl", Case)),
-        sha256=sha256_file(path),
+        profile=records("profile.jsonl", Document),
+        references=records("reference.jsonl", Document),
+        contrast=records("contrast.jsonl", Document),
+        cases=records("cases.jsonl", Case),
+        sha256=sha256_bytes(data[_MANIFEST]),
     )
+    if fault := _contradiction(bundle):
+        raise UserError(f"{path}: {fault}; make the bundle anew")
+    return bundle
 
 
-def _manifest(path: Path) -> Manifest:
-    values = read_json(path)
+def _manifest(data: bytes, path: Path) -> Manifest:
+    """Read a manifest, brought up to this release's layout."""
+    try:
+        values = from_json(data)
+    except ValueError as error:
+        raise UserError(f"{path}: not JSON: {error}") from None
     version = values.get("schema_version") if isinstance(values, dict) else None
+    while version in _UPGRADES:
+        values = _UPGRADES[version](values)
+        version = values["schema_version"]
     if version != SCHEMA_VERSION:
-        raise UserError(f"{path}: schema version {version!r}; this release reads {SCHEMA_VERSION}")
-    return Manifest.model_validate(values)
+        raise UserError(
+            f"{path}: schema version {version!r}; this release reads 1 to {SCHEMA_VERSION}"
+        )
+    try:
+        return Manifest.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        what = ".".join(map(str, first["loc"]))
+        raise UserError(f"{path}: {what}: {first['msg']}; make the bundle anew") from None
+
+
+def _without_templates(values: dict[str, Any]) -> dict[str, Any]:
+    """Version 1 did not record the wordings."""
+    return {**values, "schema_version": 2, "templates": {}}
+
+
+_UPGRADES: Mapping[object, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _without_templates}
+"""From each older version to the next one."""
+
+
+def _contradiction(bundle: Bundle) -> str | None:
+    """What in a bundle contradicts itself; its hashes only say that nothing changed since."""
+    profile = [document.id for document in bundle.profile]
+    selected = bundle.manifest.selected_profile
+    if len(set(profile)) < len(profile):
+        return "two profile documents have one id"
+    if not set(selected) <= set(profile) or len(set(selected)) != bundle.manifest.group_size:
+        return f"selected_profile is not {bundle.manifest.group_size} ids of profile.jsonl"
+    if [case.document for case in bundle.cases] != [item.id for item in bundle.references]:
+        return "cases.jsonl and reference.jsonl are not about the same documents"
+    if len({case.id for case in bundle.cases}) < len(bundle.cases):
+        return "two cases have one id"
+    if {document.id for document in bundle.references} & set(profile):
+        return "a document is in the profile and in the reference"
+    return None
 
 
 def load_bundles(folder: Path) -> list[Bundle]:
     """Load every bundle below a folder, sorted by author."""
-    bundles = [load_bundle(path.parent) for path in sorted(folder.glob("*/manifest.json"))]
+    bundles = [
+        load_bundle(path.parent, links=True) for path in sorted(folder.glob(f"*/{_MANIFEST}"))
+    ]
     if not bundles:
         raise UserError(f"{folder}: no bundles; run `dvc repro bundle`")
     return sorted(bundles, key=lambda bundle: bundle.author)

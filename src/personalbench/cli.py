@@ -12,6 +12,7 @@ import click
 
 from personalbench import __version__
 from personalbench.errors import UserError
+from personalbench.person.commands import COMMANDS
 
 
 class _Cli(click.Group):
@@ -32,6 +33,10 @@ class _Cli(click.Group):
 @click.version_option(__version__)
 def main() -> None:
     """Measure whether an AI twin really writes like a given person."""
+
+
+for command in COMMANDS:
+    main.add_command(command)
 
 
 STAGES = (

@@ -1,5 +1,6 @@
 """Reading and writing of records: JSON and JSON Lines, whole or not at all."""
 
+import codecs
 import hashlib
 import json
 import os
@@ -81,25 +82,45 @@ def write_records(path: Path, records: Iterable[BaseModel]) -> None:
 
 
 def iterate_records(path: Path, record_type: type[Record]) -> Iterator[Record]:
-    """Read one record a line, split at LF alone (texts may hold U+2028).
+    """Read one record a line; see :func:`parse_records`.
 
     Raises:
         UserError: The file is missing, or a line is no valid record; names the line.
     """
-    number = 0
     try:
-        with open(path, encoding="utf-8", newline="\n") as file:
-            for line in file:
-                number += 1
-                yield record_type.model_validate_json(line)
+        with open(path, "rb") as file:
+            yield from parse_records(file, str(path), record_type)
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the line"
-        raise UserError(f"{path}, line {number}: {where}: {first['msg']}") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}, after line {number}: not UTF-8: {error}") from None
+
+
+def parse_records(
+    lines: Iterable[bytes], where: str, record_type: type[Record]
+) -> Iterator[Record]:
+    """Parse one record a line; lines are split at LF alone (texts may hold U+2028).
+
+    Args:
+        lines: As a binary file gives them.
+        where: What they are of, for messages.
+        record_type: What each of them holds.
+
+    Raises:
+        UserError: A line is no valid record; names the line.
+    """
+    for number, line in enumerate(lines, start=1):
+        if number == 1:
+            line = line.removeprefix(codecs.BOM_UTF8)
+        try:
+            yield record_type.model_validate_json(line.decode())
+        except UnicodeDecodeError as error:
+            raise UserError(
+                f"{where}, line {number}: not UTF-8 at byte {error.start} of the line; "
+                "save the file as UTF-8"
+            ) from None
+        except ValidationError as error:
+            first = error.errors()[0]
+            what = ".".join(str(part) for part in first["loc"]) or "the line"
+            raise UserError(f"{where}, line {number}: {what}: {first['msg']}") from None
 
 
 def read_records(path: Path, record_type: type[Record]) -> list[Record]:

@@ -130,12 +130,20 @@ class FolderReader:
 
 
 def _read_text(path: Path) -> str:
+    data = path.read_bytes()
     try:
-        return path.read_bytes().decode()
+        text = data.decode()
     except UnicodeDecodeError as error:
-        raise UserError(
-            f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8"
-        ) from None
+        raise UserError(f"{_place(path, data, error.start)}; save the file as UTF-8") from None
+    if "\0" in text:  # UTF-16 of plain English is valid UTF-8
+        place = _place(path, data, data.index(0))
+        raise UserError(f"{place} but binary or UTF-16; save the file as UTF-8 text")
+    return text
+
+
+def _place(path: Path, data: bytes, byte: int) -> str:
+    line = data.count(b"\n", 0, byte) + 1
+    return f"{path}: not UTF-8 at byte {byte}, line {line}"
 
 
 def _add_mail(mail: Mail, id: str, writing: Writing, parsed: Parsed) -> None:

@@ -31,10 +31,10 @@ def run(params: Params) -> str:
     documents = read_records(paths.DOCUMENTS, Document)
     spec = params.models[params.bundle.prompt_model]
     authors = choose_authors(documents, params.bundle, params.seed)
-    drafts = [_draft(author, documents, params) for author in authors]
+    drafts = [draft(author, documents, params) for author in authors]
     with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as prompter:
         cases = make_cases(
-            [draft.references for draft in drafts],
+            [one.references for one in drafts],
             params.bundle,
             params.seed,
             prompter.complete,
@@ -43,10 +43,9 @@ def run(params: Params) -> str:
     # Where a topic is missing, make_cases has stopped: there is no case without one.
     note = write_usage("bundle", None, prompter, [None for each in cases for _ in each])
     bundles = [
-        replace(draft, cases=author_cases)
-        for draft, author_cases in zip(drafts, cases, strict=True)
+        replace(one, cases=author_cases) for one, author_cases in zip(drafts, cases, strict=True)
     ]
-    report = check_bundles([_facts(bundle) for bundle in bundles], params.check)
+    report = check_bundles([facts(bundle) for bundle in bundles], params.check)
     write_report(report, paths.BUNDLE_QUALITY, paths.BUNDLE_QUALITY_PAGE)
     report.require_passed()
     empty_folder(paths.BUNDLES)
@@ -90,7 +89,7 @@ def choose_authors(documents: Sequence[Document], params: BundleParams, seed: in
     return sorted(draw(enough, params.authors, seed, "authors"))
 
 
-def _draft(author: str, documents: Sequence[Document], params: Params) -> Bundle:
+def draft(author: str, documents: Sequence[Document], params: Params) -> Bundle:
     """A bundle without its cases."""
     seed = params.seed
     own = {document.id: document for document in documents if document.author == author}
@@ -116,6 +115,11 @@ def _draft(author: str, documents: Sequence[Document], params: Params) -> Bundle
                 draw(profile, params.bundle.group_size, seed, author, "selected_profile")
             ),
             prompt_model=ModelIdentity(id=model.id, revision=model.revision),
+            templates={
+                name: sha256
+                for name, sha256 in template_hashes(params.template_folder).items()
+                if name.startswith("topics/")
+            },
         ),
         profile=tuple(profile[name] for name in sorted(profile)),
         references=tuple(own[name] for name in chosen),
@@ -124,7 +128,8 @@ def _draft(author: str, documents: Sequence[Document], params: Params) -> Bundle
     )
 
 
-def _facts(bundle: Bundle) -> BundleFacts:
+def facts(bundle: Bundle) -> BundleFacts:
+    """What the data-quality checks look at."""
     return BundleFacts(
         author=bundle.author,
         profile=[document.id for document in bundle.profile],

@@ -27,7 +27,7 @@ def run(params: Params, twin: str) -> str:
     if isinstance(section, FileParams):
         answers = read_answers(Path(section.answers), bundles, twin, section.allow_missing)
     else:
-        answers, model = _written(params, twin, section, bundles)
+        answers, model = written(params, twin, section, bundles)
     results = [None if answer.status == "ok" else answer.reason for answer in answers]
     if model is not None:
         limit = params.personalize.max_failure_rate
@@ -43,7 +43,7 @@ def run(params: Params, twin: str) -> str:
     )
 
 
-def _written(
+def written(
     params: Params, twin: str, section: PromptedParams, bundles: Sequence[Bundle]
 ) -> tuple[list[Answer], Model]:
     """Have the twin's generator write the answers."""

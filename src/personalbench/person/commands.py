@@ -1,0 +1,397 @@
+"""The commands for one person; each is a few lines that call one function or two.
+
+Heavy modules are imported inside the commands that need them.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from personalbench.errors import UserError
+
+if TYPE_CHECKING:
+    from personalbench.person.comparing import Comparisons
+    from personalbench.person.junit import Requirement
+
+_PATH = click.Path(path_type=Path)
+_OUTPUT = click.option("--output", type=_PATH, required=True, help="Where to write it.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+@click.command()
+@click.argument("source", type=_PATH)
+@_OUTPUT
+@click.option("--genre", default="text", show_default=True, help="What the prompts ask for.")
+@click.option("--cases", type=click.IntRange(1), help="Draw so many reference documents.")
+@click.option("--seed", type=click.IntRange(0), help="Default: that of params.yaml, 42.")
+@click.option("--model", help="Writes the topics; a name in the registry of models.")
+@click.option("--author", help="Whose bundle, where SOURCE holds several people.")
+@_JSON
+def prepare(
+    source: Path,
+    output: Path,
+    genre: str,
+    cases: int | None,
+    seed: int | None,
+    model: str | None,
+    author: str | None,
+    as_json: bool,
+) -> None:
+    """Freeze a person's writing into a bundle.
+
+    SOURCE has profile/ (what a twin may see) and reference/ (held out), at least five texts
+    in each: .txt, .md, .eml or .mbox. The bundle is a folder, or a zip if --output ends so.
+    """
+    from personalbench.llm.cache import ResponseCache
+    from personalbench.llm.client import check_reachable, open_model
+    from personalbench.llm.registry import find_model
+    from personalbench.person.prepare import keep, make_bundle, read_writing
+    from personalbench.person.settings import settings
+
+    params = settings()
+    name = model or params.bundle.prompt_model
+    params = params.model_copy(
+        update={
+            "seed": params.seed if seed is None else seed,
+            "bundle": params.bundle.model_copy(update={"prompt_model": name}),
+        }
+    )
+    spec = find_model(params.models, name)
+    writing = read_writing(source, author, params)
+    check_reachable(spec)
+    with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as prompter:
+        bundle, quality = make_bundle(writing, params, genre, cases, prompter.complete)
+    frozen = keep(bundle, output)
+    warnings = [
+        f"{check.states}: not {', '.join(fault.id for fault in check.faults[:5])}"
+        for check in (*writing.quality.checks, *quality.checks)
+        if not check.passed
+    ]
+    if as_json:
+        _json({**_described(frozen), "left_out": writing.left_out, "warnings": warnings})
+        return
+    _say(
+        f"{output}: {len(frozen.profile)} profile documents, "
+        f"{len(frozen.manifest.selected_profile)} of them selected with seed {params.seed}, "
+        f"{len(frozen.cases)} cases; topics by {name}"
+    )
+    for reason, ids in writing.left_out.items():
+        _say(f"left out, {reason.replace('_', ' ')}: {', '.join(ids[:5])}{_more(ids, 5)}")
+    for warning in warnings:
+        _say(f"warning: {warning}")
+
+
+@click.command()
+@click.argument("bundle", type=_PATH)
+@_OUTPUT
+@_JSON
+def prompts(bundle: Path, output: Path, as_json: bool) -> None:
+    """Write the prompts that a twin is to answer, one JSON object a line."""
+    from personalbench.bundle import load_bundle
+    from personalbench.person.answering import prompt_lines
+    from personalbench.storage import write_records
+
+    lines = prompt_lines(load_bundle(bundle))
+    write_records(output, lines)
+    if as_json:
+        _json({"output": str(output), "prompts": len(lines)})
+    else:
+        _say(f"{output}: {len(lines)} prompts")
+
+
+@click.command()
+@click.argument("bundle", type=_PATH)
+@click.option(
+    "--method",
+    type=click.Choice(["non_personalized", "few_shot", "profile", "contrastive"]),
+    required=True,
+    help="What the model is told about the person.",
+)
+@click.option("--model", help="Who answers; a name in the registry of models.")
+@_OUTPUT
+@_JSON
+def answer(bundle: Path, method: str, model: str | None, output: Path, as_json: bool) -> None:
+    """Let a language model answer the prompts as a twin."""
+    from personalbench.bundle import load_bundle
+    from personalbench.person.answering import answer_bundle, answer_lines
+    from personalbench.person.settings import settings
+    from personalbench.storage import write_records
+
+    lines = answer_lines(answer_bundle(load_bundle(bundle), method, model, settings()))
+    write_records(output, lines)
+    failed = {line.case_id: line.reason for line in lines if line.reason is not None}
+    if as_json:
+        _json({"output": str(output), "answers": len(lines), "failed": failed})
+        return
+    _say(f"{output}: {len(lines)} answers by {method}, {len(failed)} failed")
+    for case_id, reason in failed.items():
+        _say(f"failed: {case_id}: {reason}")
+
+
+@click.command()
+@click.argument("bundle", type=_PATH)
+@click.option("--answers", type=_PATH, required=True, help="The twin's answers, JSON Lines.")
+@click.option("--baseline-answers", type=_PATH, help="Those of the model without the person.")
+@click.option("--calibration", type=_PATH, help="Unrelated writers, for another encoder.")
+@click.option("--allow-missing", is_flag=True, help="Count a case without an answer as failed.")
+@_OUTPUT
+@_JSON
+def score(
+    bundle: Path,
+    answers: Path,
+    baseline_answers: Path | None,
+    calibration: Path | None,
+    allow_missing: bool,
+    output: Path,
+    as_json: bool,
+) -> None:
+    """Score a twin's answers to a bundle.
+
+    --output is the run's folder: scores.json, report.md, report.html. Its name is the
+    twin's name in every table.
+    """
+    from personalbench.bundle import load_bundle
+    from personalbench.metrics.copying import CopyingLimits
+    from personalbench.person.logged import log_run
+    from personalbench.person.runs import SCORES, write_run
+    from personalbench.person.scoring import score_run
+    from personalbench.person.settings import open_encoder, settings
+    from personalbench.person.summary import summary
+
+    params = settings()
+    loaded = load_bundle(bundle)
+    scored = score_run(
+        output.resolve().name,
+        loaded,
+        answers,
+        baseline_answers,
+        open_encoder(params.weights),
+        calibration,
+        params.score.bootstrap,
+        params.seed,
+        CopyingLimits(params.score.copied_run, params.score.copied_share),
+        allow_missing,
+    )
+    write_run(scored, loaded, output)
+    logged = log_run(scored.run, output / SCORES, params.track.experiment)
+    if as_json:
+        _json(scored.run.model_dump(mode="json"))
+        return
+    _say(summary(scored.run))
+    _say(f"\nRead {output / 'report.html'}, or {output / 'report.md'}.")
+    if logged is not None:
+        _say(logged)
+
+
+@click.command()
+@click.argument("run", type=_PATH)
+@_JSON
+def show(run: Path, as_json: bool) -> None:
+    """Show what a scored run found."""
+    from personalbench.person.runs import read_run
+    from personalbench.person.summary import summary
+
+    found = read_run(run)
+    if as_json:
+        _json(found.model_dump(mode="json"))
+    else:
+        _say(summary(found))
+
+
+@click.command()
+@click.argument("runs", type=_PATH, nargs=-1, required=True)
+@click.option("--output", type=_PATH, help="Folder for comparison.json, .md and .svg.")
+@click.option("--fail-if", type=click.Choice(["worse"]), help="Exit with 1 if a run is worse.")
+@click.option("--min-gap-closed", type=float, help="Exit with 1 if a run closes less of the gap.")
+@click.option("--junit", type=_PATH, help="Write what was required as JUnit XML.")
+@_JSON
+def compare(
+    runs: tuple[Path, ...],
+    output: Path | None,
+    fail_if: str | None,
+    min_gap_closed: float | None,
+    junit: Path | None,
+    as_json: bool,
+) -> None:
+    """Compare runs with the first of them: RUNS is last month's twin, then this month's."""
+    from personalbench.person.comparing import chart, compare_runs
+    from personalbench.person.junit import write_junit
+    from personalbench.person.runs import read_run, read_table
+    from personalbench.person.summary import comparison_page, comparison_text, write_comparison
+
+    if len(runs) < 2:
+        raise UserError("compare needs two runs or more: the first is what the others are held to")
+    read = [read_run(run) for run in runs]
+    compared = compare_runs(read, [read_table(run) for run in runs])
+    picture = chart(read, f"Likeness to {compared.author}")
+    if output is not None:
+        write_comparison(output, compared, picture, comparison_page(compared))
+    required = _required(compared, fail_if, min_gap_closed)
+    if junit is not None:
+        write_junit(junit, f"personalbench: {compared.author}", required)
+    if as_json:
+        _json(compared.model_dump(mode="json"))
+    else:
+        _say(comparison_text(compared, picture))
+    failures = [each.failure for each in required if each.failure is not None]
+    for failure in failures:
+        click.echo(f"failed: {failure}", err=True)
+    if failures:
+        raise SystemExit(1)
+
+
+@click.command()
+@click.argument("bundle", type=_PATH)
+@click.option("--runs", type=_PATH, default=Path("runs"), show_default=True, help="All runs.")
+@click.option("--output", type=_PATH, help="Picture, SVG; default: history.svg among the runs.")
+@_JSON
+def history(bundle: Path, runs: Path, output: Path | None, as_json: bool) -> None:
+    """Draw the likeness of every version scored on BUNDLE, between floor and ceiling."""
+    from personalbench.bundle import load_bundle
+    from personalbench.person.chart import lines, svg
+    from personalbench.person.history import chart
+    from personalbench.person.history import history as collect
+    from personalbench.storage import atomic_write
+
+    found = collect(load_bundle(bundle).sha256, runs)
+    picture = output or runs / "history.svg"
+    with atomic_write(picture) as file:
+        file.write(svg(chart(found)))
+    if as_json:
+        _json(found.model_dump(mode="json"))
+        return
+    _say("\n".join(lines(chart(found))))
+    _say(f"\n{picture}: the same as a picture")
+    for name in found.left_out:
+        _say(f"left out: {name} was scored with another encoder or other settings")
+
+
+@click.group()
+def bundle() -> None:
+    """Look after bundles."""
+
+
+@bundle.command("verify")
+@click.argument("path", type=_PATH)
+@_JSON
+def bundle_verify(path: Path, as_json: bool) -> None:
+    """Check every byte of a bundle against its manifest."""
+    from personalbench.bundle import load_bundle
+
+    loaded = load_bundle(path)
+    if as_json:
+        _json({"path": str(path), "sha256": loaded.sha256, "verified": True})
+    else:
+        _say(f"{path}: unchanged since it was frozen; sha256 {loaded.sha256}")
+
+
+@bundle.command("info")
+@click.argument("path", type=_PATH)
+@_JSON
+def bundle_info(path: Path, as_json: bool) -> None:
+    """Say what a bundle holds and what it was made from."""
+    from personalbench.bundle import load_bundle
+
+    described = _described(load_bundle(path))
+    if as_json:
+        _json(described)
+        return
+    for key, value in described.items():
+        _say(f"{key}: {', '.join(value) if isinstance(value, list) else value}")
+
+
+@click.command()
+@click.argument("name", required=False)
+def schema(name: str | None) -> None:
+    """Print the JSON schema of a file that these commands write; without NAME, list them."""
+    from personalbench.person.schemas import find_schema, schema_names
+
+    if name is None:
+        for known, what in schema_names():
+            _say(f"{known}: {what}")
+    else:
+        _json(find_schema(name))
+
+
+@click.command("verify-install")
+@_JSON
+def verify_install(as_json: bool) -> None:
+    """Try everything offline against expected values, and say what is missing."""
+    from personalbench.person.settings import settings
+    from personalbench.person.verify import verify_install as verify
+
+    checks = []
+    for check in verify(settings()):
+        checks.append(check)
+        if not as_json:
+            _say(f"{check.status:7}  {check.name}: {check.detail}")
+    if as_json:
+        _json([check.model_dump() for check in checks])
+    if any(check.status != "ok" for check in checks):
+        raise SystemExit(1)
+
+
+COMMANDS = (verify_install, prepare, prompts, answer, score, show, compare, history, bundle, schema)
+
+
+def _required(
+    compared: "Comparisons", fail_if: str | None, min_gap_closed: float | None
+) -> list["Requirement"]:
+    """Everything that was asked of the runs, and whether it holds."""
+    from personalbench.person.comparing import below_gap
+    from personalbench.person.junit import Requirement
+
+    required = []
+    for run in compared.runs:
+        worse = run.sentence if fail_if == "worse" and run.verdict == "worse" else None
+        required.append(
+            Requirement(run.name, f"not worse than {compared.first}", worse, run.sentence)
+        )
+        if min_gap_closed is not None:
+            gap = run.gap_closed.value
+            found = "not known" if gap is None else f"closes {gap:.3f} of the gap"
+            required.append(
+                Requirement(
+                    run.name,
+                    f"closes at least {min_gap_closed} of the gap",
+                    below_gap(run, min_gap_closed),
+                    found,
+                )
+            )
+    return required
+
+
+def _described(loaded: Any) -> dict[str, Any]:
+    """What `bundle info` says."""
+    manifest = loaded.manifest
+    return {
+        "author": manifest.author,
+        "sha256": loaded.sha256,
+        "schema_version": manifest.schema_version,
+        "genre": manifest.genre,
+        "seed": manifest.seed,
+        "group_size": manifest.group_size,
+        "profile": len(loaded.profile),
+        "selected_profile": list(manifest.selected_profile),
+        "cases": len(loaded.cases),
+        "others": len(loaded.contrast),
+        "prompt_model": f"{manifest.prompt_model.id} at {manifest.prompt_model.revision}",
+    }
+
+
+def _json(value: Any) -> None:
+    click.echo(json.dumps(value, allow_nan=False, indent=2))
+
+
+def _say(text: str) -> None:
+    """Print a text; names may hold characters that the console does not have."""
+    encoding = sys.stdout.encoding or "utf-8"
+    click.echo(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def _more(items: Sequence[str], shown: int) -> str:
+    return f" and {len(items) - shown} more" if len(items) > shown else ""

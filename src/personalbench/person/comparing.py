@@ -1,0 +1,229 @@
+"""Is one run better than another? Paired by case and group, or not at all."""
+
+from collections.abc import Sequence
+from math import ceil
+from statistics import NormalDist
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from personalbench.errors import UserError
+from personalbench.metrics.comparison import Comparison, compare_likeness
+from personalbench.metrics.comparison import compare as compare_scores
+from personalbench.metrics.estimate import Estimate
+from personalbench.metrics.power import LEVEL, POWER
+from personalbench.metrics.statistics import Floats, episodes
+from personalbench.person.chart import Chart, Row
+from personalbench.person.records import Run
+from personalbench.person.words import single
+
+Verdict = Literal["better", "worse", "cannot tell"]
+
+_Z = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Compared(_Record):
+    """One run against the first.
+
+    Attributes:
+        name: The run.
+        likeness: Its own likeness, over all of its groups.
+        verdict: What the interval of the difference says.
+        sentence: The verdict in words.
+        difference: Its likeness less the first's, group by group.
+        one_v_five: The same for single answers, case by case: a diagnostic.
+        groups: How many groups both answered.
+        groups_needed: About how many would show a difference of this size; None where
+            the verdict needs none or the difference is zero.
+        gap_closed: Of the run itself, where it was scored with baseline answers.
+    """
+
+    name: str
+    likeness: Estimate
+    verdict: Verdict
+    sentence: str
+    difference: Comparison
+    one_v_five: Comparison
+    groups: int
+    groups_needed: int | None
+    gap_closed: Estimate
+
+
+class Comparisons(_Record):
+    """Several runs against the first of them.
+
+    Attributes:
+        schema_version: Layout of this record.
+        bundle: SHA-256 of the bundle that all answered.
+        author: Whose writing is imitated.
+        first: Name of the run that the others are compared with.
+        first_likeness: Its likeness.
+        runs: The others, in the order they were given.
+    """
+
+    schema_version: Literal[1] = 1
+    bundle: str
+    author: str
+    first: str
+    first_likeness: Estimate
+    runs: tuple[Compared, ...]
+
+
+def compare_runs(runs: Sequence[Run], tables: Sequence[Floats]) -> Comparisons:
+    """Compare every run with the first.
+
+    Args:
+        runs: At least two, scored on the same bundle with the same settings.
+        tables: The likeness table of each run, in the same order.
+
+    Raises:
+        UserError: Two runs differ in their bundle, encoder or settings; names in what.
+    """
+    first = runs[0]
+    for run in runs[1:]:
+        _require_comparable(first, run)
+    return Comparisons(
+        bundle=first.bundle.sha256,
+        author=first.bundle.author,
+        first=first.name,
+        first_likeness=first.twin.likeness,
+        runs=tuple(
+            _compared(run, first, table, tables[0])
+            for run, table in zip(runs[1:], tables[1:], strict=True)
+        ),
+    )
+
+
+def chart(runs: Sequence[Run], title: str) -> Chart:
+    """Every run between unrelated writers and the person."""
+    unrelated = runs[0].unrelated
+    return Chart(
+        title=title,
+        rows=tuple(Row(run.name, run.twin.likeness, "twin") for run in runs),
+        floor=(unrelated.p5, unrelated.mean, unrelated.p95) if unrelated else None,
+        ceiling=runs[0].ceiling.likeness.value,
+    )
+
+
+def _require_comparable(first: Run, second: Run) -> None:
+    mine, other = _shared(first), _shared(second)
+    for what, value in mine.items():
+        if value != other[what]:
+            raise UserError(
+                f"{first.name} and {second.name} can't be compared: {what} is {value} and "
+                f"{other[what]}; score both on one bundle with the same settings"
+            )
+
+
+def _shared(run: Run) -> dict[str, Any]:
+    """What two runs must have in common, the most telling first."""
+    settings = run.settings.model_dump()
+    encoder = settings.pop("encoder")
+    return {
+        "author": run.bundle.author,
+        "bundle": run.bundle.sha256,
+        **{f"encoder {name}": value for name, value in encoder.items()},
+        **settings,
+    }
+
+
+def _compared(run: Run, first: Run, own: Floats, others: Floats) -> Compared:
+    size, settings = run.bundle.group_size, run.settings
+    mine, theirs = _rows(run, own), _rows(first, others)
+    differences = [
+        a - b for ids, a in mine.items() if a is not None and (b := theirs[ids]) is not None
+    ]
+    if not differences:
+        raise UserError(f"{first.name} and {run.name} have no complete group of cases in common")
+    person = run.bundle.author
+    difference = compare_likeness(
+        {person: mine}, {person: theirs}, size, settings.replicates, settings.seed
+    )
+    verdict = verdict_of(difference.difference)
+    needed = groups_needed(np.array(differences), size) if verdict == "cannot tell" else None
+    return Compared(
+        name=run.name,
+        likeness=run.twin.likeness,
+        verdict=verdict,
+        sentence=_sentence(verdict, run.name, first.name, difference.difference, needed),
+        difference=difference,
+        one_v_five=compare_scores(
+            {person: _singles(run)}, {person: _singles(first)}, settings.replicates, settings.seed
+        ),
+        groups=len(differences),
+        groups_needed=needed,
+        gap_closed=run.gap_closed,
+    )
+
+
+def groups_needed(difference: Floats, size: int) -> int | None:
+    """About how many groups would show a difference of the size found.
+
+    At level 5 % and power 80 %, by the normal approximation. How much a group's difference
+    varies is taken from resampling the cases within each group, which one group allows too,
+    and from the spread between groups where there are several: the larger of both.
+
+    Args:
+        difference: Likeness table of one run less that of the other, (G, M).
+        size: Documents in a group.
+
+    Returns:
+        None where the difference is zero.
+    """
+    found = float(difference[:, 0].mean())
+    if not found:
+        return None
+    _, weights = episodes(size)
+    means = difference @ weights
+    variance = float(np.mean((difference - means[:, None]) ** 2 @ weights))
+    if len(difference) > 1:
+        variance = max(variance, float(np.var(difference[:, 0], ddof=1)))
+    return max(len(difference) + 1, ceil(variance * (_Z / found) ** 2))
+
+
+def verdict_of(difference: Estimate) -> Verdict:
+    """What the interval of a difference says."""
+    if difference.ci_low is None or difference.ci_high is None:
+        return "cannot tell"
+    if difference.ci_low > 0:
+        return "better"
+    return "worse" if difference.ci_high < 0 else "cannot tell"
+
+
+def _sentence(
+    verdict: Verdict, name: str, first: str, difference: Estimate, needed: int | None
+) -> str:
+    value = difference.value or 0.0
+    found = f"difference {value:+.3f}"
+    if difference.ci_low is not None:
+        found += f", 95 % interval {difference.ci_low:+.3f} to {difference.ci_high:+.3f}"
+    if verdict != "cannot tell":
+        return f"{name} is {verdict} than {first} ({found})."
+    groups = f"{difference.n} group{'s' if difference.n != 1 else ''}"
+    more = "" if needed is None else f": you would need about {needed}"
+    return f"{name} against {first}: cannot tell with {groups}{more} ({found})."
+
+
+def _rows(run: Run, table: Floats) -> dict[str, Floats | None]:
+    """Rows of a likeness table by the first case of their group; None where there is none."""
+    rows = iter(table)
+    return {each.case_ids[0]: None if each.twin is None else next(rows) for each in run.groups}
+
+
+def _singles(run: Run) -> dict[str, float | None]:
+    return {case.case_id: single(run, case.twin).value for case in run.cases}
+
+
+def below_gap(run: Compared, least: float) -> str | None:
+    """Why a run does not close at least that share of the gap, or None where it does."""
+    gap = run.gap_closed
+    if gap.value is None:
+        return f"{run.name}: the share of the gap closed is not known: {gap.reason}"
+    if gap.value < least:
+        return f"{run.name}: closes {gap.value:.3f} of the gap, less than {least}"
+    return None

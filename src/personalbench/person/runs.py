@@ -1,0 +1,72 @@
+"""A run's folder: its scores, what a comparison needs, and the report."""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from personalbench.bundle import Bundle
+from personalbench.errors import UserError
+from personalbench.metrics.statistics import Floats
+from personalbench.person.chart import svg
+from personalbench.person.page import RULER, report_html, report_markdown, side_by_side
+from personalbench.person.records import Run
+from personalbench.person.scoring import Scored
+from personalbench.person.words import ruler
+from personalbench.storage import atomic_write, read_json, write_json
+
+SCORES = "scores.json"
+_TABLE = "likeness.safetensors"
+
+
+def write_run(scored: Scored, bundle: Bundle, folder: Path) -> None:
+    """Write ``scores.json``, ``likeness.safetensors``, ``report.md`` and ``report.html``.
+
+    The scores come last: a folder without them is no run.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / SCORES).unlink(missing_ok=True)
+    shown = side_by_side(scored.run, bundle, scored.answers)
+    pages = {
+        RULER: svg(ruler(scored.run)),
+        "report.md": report_markdown(scored.run, shown),
+        "report.html": report_html(scored.run, shown),
+    }
+    for name, text in pages.items():
+        with atomic_write(folder / name) as file:
+            file.write(text)
+    (folder / _TABLE).write_bytes(save({"likeness": scored.table}))
+    write_json(folder / SCORES, scored.run.model_dump(mode="json"))
+
+
+def read_run(folder: Path) -> Run:
+    """Read a run's scores.
+
+    Raises:
+        UserError: There is no run in the folder, or another release wrote it.
+    """
+    path = folder / SCORES
+    if not path.is_file():
+        raise UserError(f"{path}: no such file; a run is a folder that `score` wrote")
+    try:
+        return Run.model_validate(read_json(path))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UserError(f"{path}: {where}: {first['msg']}; score it again") from None
+
+
+def read_table(folder: Path) -> Floats:
+    """Read the likeness of every resample of a run's groups, (G, M).
+
+    Raises:
+        UserError: The file is missing or damaged.
+    """
+    path = folder / _TABLE
+    try:
+        return load(path.read_bytes())["likeness"]
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; score the run again") from None
+    except (SafetensorError, KeyError) as error:
+        raise UserError(f"{path}: damaged ({error}); score the run again") from None

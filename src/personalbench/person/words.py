@@ -1,0 +1,150 @@
+"""What the numbers of a run say, in sentences for a reader without statistics."""
+
+from personalbench.metrics.estimate import Estimate, missing
+from personalbench.person.chart import Chart, Row
+from personalbench.person.records import CaseScores, Run
+
+NOT_MEANT = (
+    "Facts: whether what the twin says is true, or true of the person.",
+    "Preferences and opinions: whether the person would say it.",
+    "Correctness or quality: whether the text is any good.",
+    "Leaks: a twin that has seen the held-out documents scores high and proves nothing; long "
+    "quotations from them are reported, a paraphrase is not found.",
+    "Other people and other encoders: the values hold for this profile and this encoder; no "
+    "threshold from anywhere else applies to them.",
+)
+"""What no number of the report says."""
+
+
+def headline(run: Run) -> str:
+    """The answer in one or two sentences."""
+    twin, ceiling = run.twin.likeness, run.ceiling.likeness
+    if twin.value is None:
+        return f"The twin's likeness to {run.bundle.author} is not estimable: {twin.reason}."
+    said = f"The twin's likeness to {run.bundle.author} is {twin.value:.3f}"
+    lines = []
+    if ceiling.value is not None:
+        lines.append(f"{run.bundle.author}'s own held-out writing reaches {ceiling.value:.3f}")
+    if run.unrelated is not None:
+        lines.append(f"unrelated writers are around {run.unrelated.mean:.3f}")
+    return f"{said}; {' and '.join(lines)}." if lines else f"{said}."
+
+
+def meaning(run: Run) -> list[str]:
+    """What that means, point by point."""
+    twin = run.twin.likeness
+    if twin.value is None:
+        return []
+    said = [*_among_unrelated(run, twin.value), *_against_ceiling(run, twin)]
+    if run.baseline is not None:
+        said += _against_baseline(run)
+    if run.twin.likeness.ci_low is None:
+        said.append(
+            f"How sure is {twin.value:.3f}? Not estimable: {twin.reason}. Another set of cases "
+            "would give another value."
+        )
+    else:
+        said.append(
+            f"With other cases the value would probably lie between {twin.ci_low:.3f} and "
+            f"{twin.ci_high:.3f} (95 % interval over {twin.n} groups)."
+        )
+    return said
+
+
+def ruler(run: Run) -> Chart:
+    """The run on a ruler from unrelated writers to the person."""
+    unrelated = run.unrelated
+    rows = [Row("the twin", run.twin.likeness, "twin")]
+    if run.baseline is not None:
+        rows.insert(0, Row("the model without the person", run.baseline.likeness, "baseline"))
+    if unrelated is not None:
+        rows.insert(
+            0,
+            Row(
+                f"{unrelated.n} unrelated writers",
+                Estimate(value=unrelated.mean, n=unrelated.n),
+                "unrelated",
+                unrelated.scores,
+            ),
+        )
+    rows.append(Row(f"{run.bundle.author}, held-out writing", run.ceiling.likeness, "person"))
+    return Chart(
+        title=headline(run),
+        rows=tuple(rows),
+        floor=(unrelated.p5, unrelated.mean, unrelated.p95) if unrelated else None,
+        ceiling=run.ceiling.likeness.value,
+    )
+
+
+def least_like(run: Run) -> CaseScores | None:
+    """The case whose answer is least like the person; None where nothing was answered."""
+    return min(
+        (case for case in run.cases if single(run, case.twin).value is not None),
+        key=lambda case: (single(run, case.twin).value, case.case_id),
+        default=None,
+    )
+
+
+def single(run: Run, metrics: dict[str, Estimate]) -> Estimate:
+    """Likeness of one text to the profile, out of the metrics of a case."""
+    return metrics.get(f"{run.family}_1v5", missing("no answer"))
+
+
+def _among_unrelated(run: Run, twin: float) -> list[str]:
+    unrelated = run.unrelated
+    if unrelated is None:
+        return [f"How alike unrelated writers are is not known: {run.unrelated_reason}."]
+    above = sum(score > twin for score in unrelated.scores)
+    more = f"{above} of {unrelated.n} unrelated writers are more like the person than the twin is"
+    if twin <= unrelated.p95:
+        return [f"{more}: by this measure it can't be told from a stranger."]
+    said = (
+        f"The twin is more like the person than each of {unrelated.n} unrelated writers."
+        if above == 0
+        else f"{more}: it is above 95 of 100 strangers."
+    )
+    base = run.baseline.likeness.value if run.baseline else None
+    if base is None or base <= unrelated.p95:
+        return [said]
+    return [
+        f"{said} But so is the model without the person: subject and kind of text set both apart "
+        "from those writers, and only the improvement is the twin's own."
+    ]
+
+
+def _against_ceiling(run: Run, twin: Estimate) -> list[str]:
+    ceiling = run.ceiling.likeness.value
+    if ceiling is None or twin.value is None:
+        return []
+    said = []
+    unrelated = run.unrelated
+    if unrelated is not None and ceiling <= unrelated.p95:
+        said.append(
+            "The person's own held-out writing is no more like the profile than some unrelated "
+            "writers are: this profile can't tell the person from others, and nothing below is to "
+            "be relied on. More, longer or more similar documents may help."
+        )
+    if twin.value >= ceiling:
+        said.append(
+            "It is as like the profile as the person's own held-out writing on the same subjects."
+        )
+    else:
+        said.append(
+            f"It is {ceiling - twin.value:.3f} short of the person's own held-out writing, which "
+            "is the same person's value on this test and not a maximum."
+        )
+    return said
+
+
+def _against_baseline(run: Run) -> list[str]:
+    gain, gap = run.improvement, run.gap_closed
+    if gain.value is None:
+        return [f"Against the model without the person: not estimable, {gain.reason}."]
+    direction = "more" if gain.value > 0 else "less"
+    said = (
+        f"It is {abs(gain.value):.3f} {direction} like the person than the same model without "
+        "any knowledge of the person"
+    )
+    if gap.value is None:
+        return [f"{said}; the share of the gap that it closes is not estimable: {gap.reason}."]
+    return [f"{said}: it closes {gap.value:.0%} of the gap to the person's own writing."]

@@ -1,0 +1,219 @@
+"""Which of two runs is better, and what the command line makes of it."""
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from bearing import Bearing, answers, calibration, person
+from personalbench.cli import main
+from personalbench.errors import UserError
+from personalbench.person.comparing import compare_runs, groups_needed
+from personalbench.person.junit import Requirement, write_junit
+from personalbench.person.runs import read_run, read_table, write_run
+from personalbench.person.scoring import score_run
+
+UNRELATED = [float(angle) for angle in range(40, 90)]
+
+
+def scored(
+    folder: Path, name: str, angles: list[float], base: list[float] | None = None, **more: Any
+) -> Path:
+    """A run in its folder."""
+    bundle = person(folder / f"bundle-{len(angles)}", len(angles), more.pop("held_out", 20.0))
+    path = folder / "runs" / name
+    run = score_run(
+        name,
+        bundle,
+        answers(folder / f"{name}.jsonl", angles),
+        answers(folder / f"{name}-base.jsonl", base, "base") if base else None,
+        more.pop("encoder", Bearing()),
+        calibration(folder / "c.safetensors", UNRELATED, **more.pop("calibrated", {})),
+        **({"replicates": 500, "seed": 1} | more),
+    )
+    write_run(run, bundle, path)
+    return path
+
+
+def compared(*paths: Path):
+    return compare_runs([read_run(path) for path in paths], [read_table(path) for path in paths])
+
+
+def spread(centre: float, count: int = 30, seed: int = 0) -> list[float]:
+    """Answers about a direction."""
+    return [float(x) for x in np.random.default_rng(seed).normal(centre, 8, count).round(2)]
+
+
+def invoke(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def test_better_worse_and_cannot_tell(tmp_path: Path) -> None:
+    old = scored(tmp_path, "old", spread(60, seed=1))
+    better = scored(tmp_path, "better", spread(35, seed=2))
+    worse = scored(tmp_path, "worse", spread(80, seed=3))
+    alike = scored(tmp_path, "alike", spread(59.5, seed=4))
+    found = compared(old, better, worse, alike)
+    assert [run.verdict for run in found.runs] == ["better", "worse", "cannot tell"]
+    first = found.runs[0]
+    assert first.groups == 6 and first.groups_needed is None
+    assert first.difference.difference.value == pytest.approx(
+        np.mean(
+            [
+                a.twin - b.twin
+                for a, b in zip(read_run(better).groups, read_run(old).groups, strict=True)
+                if a.twin is not None and b.twin is not None
+            ]
+        )
+    )
+    assert first.sentence.startswith("better is better than old (difference +0.")
+    last = found.runs[2]
+    assert last.groups_needed is not None and last.groups_needed > 6
+    assert f"cannot tell with 6 groups: you would need about {last.groups_needed}" in last.sentence
+
+
+def test_one_group_can_never_tell_but_says_how_many_would(tmp_path: Path) -> None:
+    old = scored(tmp_path, "old", spread(70, 5, seed=1))
+    new = scored(tmp_path, "new", spread(40, 5, seed=2))
+    [run] = compared(old, new).runs
+    assert run.verdict == "cannot tell"
+    assert run.difference.difference.ci_low is None
+    assert run.groups_needed is not None and run.groups_needed >= 2
+    assert "cannot tell with 1 group: you would need about" in run.sentence
+
+
+def test_a_run_against_itself(tmp_path: Path) -> None:
+    old = scored(tmp_path, "old", spread(70, 10))
+    [run] = compared(old, old).runs
+    assert run.verdict == "cannot tell" and run.groups_needed is None
+    assert run.difference.difference.value == 0
+
+
+def test_the_number_of_groups_by_hand() -> None:
+    # Two documents a group: samples are (0,1), (0,0), (1,1) with chances 1/2, 1/4, 1/4.
+    table = np.array([[0.1, 0.3, -0.1]])
+    # Their mean is 0.1 and their variance 1/4 * 0.04 + 1/4 * 0.04 = 0.02, so that
+    # 0.02 * (2.8016 / 0.1)^2 = 15.7.
+    assert groups_needed(table, 2) == 16
+    # Two groups at 0 and 0.2 have the variance 0.02 as well, resampling shows none.
+    assert groups_needed(np.array([[0.0, 0.0, 0.0], [0.2, 0.2, 0.2]]), 2) == 16
+    assert groups_needed(np.zeros((3, 3)), 2) is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "what"),
+    [
+        ({"held_out": 21.0}, "bundle is"),
+        ({"replicates": 501}, "replicates is 500 and 501"),
+        ({"seed": 2}, "seed is 1 and 2"),
+    ],
+)
+def test_runs_that_differ_in_more_than_the_twin_are_refused(
+    tmp_path: Path, changed: dict[str, Any], what: str
+) -> None:
+    one = scored(tmp_path, "one", spread(50, 10))
+    two = scored(tmp_path, "two", spread(50, 10), **changed)
+    with pytest.raises(UserError, match=f"one and two can't be compared: {what}") as error:
+        compared(one, two)
+    assert "\n" not in error.value.message
+
+
+def test_runs_of_two_encoders_are_refused(tmp_path: Path) -> None:
+    class Other(Bearing):
+        revision = "rev2"
+
+    one = scored(tmp_path, "one", spread(50, 10))
+    two = scored(tmp_path, "two", spread(50, 10), encoder=Other(), calibrated={"revision": "rev2"})
+    with pytest.raises(UserError, match="encoder revision is rev1 and rev2"):
+        compared(one, two)
+
+
+def test_the_command_sets_the_exit_code_and_writes_what_it_found(tmp_path: Path) -> None:
+    base = spread(75, seed=9)
+    old = scored(tmp_path, "old", spread(50, seed=1), base)
+    worse = scored(tmp_path, "worse", spread(70, seed=2), base)
+    quiet = invoke("compare", old, worse)
+    assert quiet.exit_code == 0 and "worse is worse than old" in quiet.output
+    failed = invoke(
+        "compare", old, worse, "--fail-if", "worse", "--min-gap-closed", "0.5",
+        "--junit", tmp_path / "out.xml", "--output", tmp_path / "out",
+    )  # fmt: skip
+    assert failed.exit_code == 1
+    assert "failed: worse is worse than old" in failed.output
+    assert "failed: worse: closes" in failed.output
+    suite = ElementTree.parse(tmp_path / "out.xml").getroot()
+    assert suite.attrib["tests"] == "2" and suite.attrib["failures"] == "2"
+    assert [case.attrib["classname"] for case in suite] == ["worse", "worse"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "comparison.json",
+        "comparison.md",
+        "comparison.svg",
+    ]
+    ElementTree.parse(tmp_path / "out" / "comparison.svg")
+    better = invoke("compare", worse, old, "--fail-if", "worse", "--min-gap-closed", "0.5")
+    assert better.exit_code == 0, better.output
+
+
+def test_an_unknown_gap_does_not_pass_for_a_closed_one(tmp_path: Path) -> None:
+    one, two = (scored(tmp_path, name, spread(50, 10)) for name in ("one", "two"))
+    result = invoke("compare", one, two, "--min-gap-closed", "0.1")
+    assert result.exit_code == 1
+    assert "share of the gap closed is not known: no baseline answers" in result.output
+
+
+def test_one_run_alone_is_no_comparison(tmp_path: Path) -> None:
+    one = scored(tmp_path, "one", spread(50, 10))
+    assert invoke("compare", one).exit_code == 2
+    missing = invoke("compare", one, tmp_path / "none")
+    assert missing.exit_code == 2 and "none/scores.json: no such file" in missing.output
+
+
+def test_junit_holds_any_name(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "out.xml"
+    write_junit(path, "a\x00<b>", [Requirement("r\x1b&", "n\ud800", "no\x07", "found\ufffe")])
+    [case] = ElementTree.parse(path).getroot()
+    assert case.attrib["classname"] == "r\ufffd&"
+
+
+def test_the_history_is_in_order_and_of_one_bundle_and_encoder(tmp_path: Path) -> None:
+    for name, angle in (("v2", 45), ("v1", 60), ("v3", 30)):
+        scored(tmp_path, name, spread(angle, 10))
+    scored(tmp_path, "elsewhere", spread(50, 15))
+    scored(tmp_path, "otherwise", spread(50, 10), replicates=200)
+    for number, name in enumerate(("otherwise", "v1", "v2", "v3", "elsewhere")):
+        path = tmp_path / "runs" / name / "scores.json"
+        record = json.loads(path.read_text(encoding="utf-8"))
+        record["created"] = f"2026-0{number + 1}-01T00:00:00+00:00"
+        path.write_text(json.dumps(record), encoding="utf-8")
+    result = invoke("history", tmp_path / "bundle-10", "--runs", tmp_path / "runs", "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert [version["name"] for version in told["versions"]] == ["v1", "v2", "v3"]
+    assert told["left_out"] == ["otherwise"]
+    ElementTree.parse(tmp_path / "runs" / "history.svg")
+    drawn = invoke("history", tmp_path / "bundle-10", "--runs", tmp_path / "runs").output
+    rows = [line for line in drawn.splitlines() if line.startswith("v")]
+    assert [row[:2] for row in rows] == ["v1", "v2", "v3"]
+    assert [row.index("o") for row in rows] == sorted(row.index("o") for row in rows)
+    none = invoke("history", tmp_path / "bundle-10", "--runs", tmp_path / "empty")
+    assert none.exit_code == 2 and "no run on this bundle" in none.output
+
+
+def test_show_tells_what_score_told(tmp_path: Path) -> None:
+    path = scored(tmp_path, "mine", spread(50, 10), spread(70, 10, seed=5))
+    shown = invoke("show", path)
+    assert shown.exit_code == 0 and "closes" in shown.output
+    told = json.loads(invoke("show", path, "--json").stdout)
+    assert told == json.loads((path / "scores.json").read_text(encoding="utf-8"))
+
+
+def test_every_json_file_has_a_schema() -> None:
+    names = [line.split(":")[0] for line in invoke("schema").output.splitlines()]
+    assert {"manifest", "scores", "comparison", "answer", "prompt"} <= set(names)
+    for name in names:
+        assert json.loads(invoke("schema", name).stdout)["type"] == "object"
+    assert invoke("schema", "nothing").exit_code == 2
