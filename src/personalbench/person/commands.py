@@ -134,6 +134,54 @@ def answer(bundle: Path, method: str, model: str | None, output: Path, as_json: 
 
 @click.command()
 @click.argument("bundle", type=_PATH)
+@click.option("--output", type=_PATH, required=True, help="Folder for adapter and answers.")
+@click.option("--model", help="Who is trained: an embedded model of the registry.")
+@click.option("--documents", type=click.IntRange(20), help="Most to learn from.")
+@click.option("--epochs", type=click.IntRange(1), help="How often to read them.")
+@click.option("--rank", type=click.IntRange(1), help="Of the low-rank updates.")
+@click.option("--learning-rate", type=click.FloatRange(0, min_open=True), help="The highest.")
+@click.option("--max-length", type=click.IntRange(1), help="Tokens of prompt and document.")
+@_JSON
+def train(
+    bundle: Path, output: Path, model: str | None, as_json: bool, **given: float | None
+) -> None:
+    """Train a twin on a bundle's profile documents, and let it answer the prompts.
+
+    Nothing of the reference documents is learnt. A training that was stopped goes on where
+    it was, and the same training is never done twice. `score` takes the answers.
+    """
+    from functools import partial
+
+    from personalbench.bundle import load_bundle
+    from personalbench.llm.registry import find_model
+    from personalbench.person.settings import settings
+    from personalbench.person.training import (
+        ANSWERS,
+        described,
+        require_free,
+        section_of,
+        summary,
+        train_twin,
+        write_twin,
+    )
+
+    params = settings()
+    name = model or params.personalize.generator
+    find_model(params.models, name)
+    require_free(output)
+    tell = partial(click.echo, err=True)
+    twin = train_twin(load_bundle(bundle), section_of(name, given), params, tell)
+    write_twin(twin, output)
+    if as_json:
+        _json({"output": str(output), **described(twin)})
+        return
+    for line in summary(twin):
+        _say(line)
+    _say(f"Now: personalbench score {bundle} --answers {output / ANSWERS} --output RUN")
+
+
+@click.command()
+@click.argument("bundle", type=_PATH)
 @click.option("--answers", type=_PATH, required=True, help="The twin's answers, JSON Lines.")
 @click.option("--baseline-answers", type=_PATH, help="Those of the model without the person.")
 @click.option("--calibration", type=_PATH, help="Unrelated writers, for another encoder.")
@@ -335,7 +383,19 @@ def verify_install(as_json: bool) -> None:
         raise SystemExit(1)
 
 
-COMMANDS = (verify_install, prepare, prompts, answer, score, show, compare, history, bundle, schema)
+COMMANDS = (
+    verify_install,
+    prepare,
+    prompts,
+    answer,
+    train,
+    score,
+    show,
+    compare,
+    history,
+    bundle,
+    schema,
+)
 
 
 def _required(

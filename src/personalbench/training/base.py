@@ -68,13 +68,8 @@ class BaseModel:
             precision: In which it computes; None takes the fastest.
 
         Raises:
-            UserError: It is no embedded model, or its file is missing or damaged.
+            UserError: Its file is missing or damaged.
         """
-        if spec.kind != "embedded":
-            raise UserError(
-                f"models: {spec.id}: only embedded models are trained here; train it with its "
-                "own tools and serve the adapter: docs/trained-twin.md"
-            )
         file = model_file(spec)
         path = locate(file)
         logging.set_verbosity(ERROR)

@@ -1,16 +1,21 @@
 """From a bundle to an adapter: draw, ask for topics, check, train or find."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from personalbench.bundle import Bundle
 from personalbench.errors import UserError
+from personalbench.llm.cache import ResponseCache
+from personalbench.llm.client import open_model
 from personalbench.llm.types import Ask
 from personalbench.params import (
     BundleParams,
     CheckParams,
     CorpusParams,
+    FinetunedParams,
     ModelParams,
+    Params,
     TrainingParams,
 )
 from personalbench.quality import CaseFacts, QualityReport, TrainingFacts, check_training
@@ -66,6 +71,59 @@ def training_sets(
     ]
 
 
+def prepare(
+    bundles: Sequence[Bundle], section: FinetunedParams, params: Params
+) -> tuple[list[TrainingSet], QualityReport]:
+    """Training sets and what the checks say about them; nothing is trained yet.
+
+    Args:
+        bundles: One an author.
+        section: The twin's section of params.yaml.
+        params: All of it.
+
+    Raises:
+        UserError: An author has too few documents, the generator can't be trained, or the
+            prompt model gave no topic.
+    """
+    spec = params.models[section.generator or params.personalize.generator]
+    prompter = params.models[params.bundle.prompt_model]
+    require_trainable(spec, section)
+    with ResponseCache.of_project() as cache, open_model(prompter, cache=cache) as model:
+        sets = training_sets(
+            bundles,
+            section,
+            params.bundle,
+            min(spec.max_context, prompter.max_context),
+            params.seed,
+            model.complete,
+            params.template_folder,
+        )
+    return sets, check_sets(bundles, sets, params.corpus, params.check)
+
+
+def require_trainable(spec: ModelParams, params: TrainingParams) -> None:
+    """Find out before any work whether a model can be trained.
+
+    Raises:
+        UserError: It can't; says why and what to do.
+    """
+    if spec.kind != "embedded":
+        raise UserError(
+            f"models: {spec.name}: only embedded models are trained here; train it with its "
+            "own tools and serve the adapter: docs/trained-twin.md"
+        )
+    if params.max_length > spec.max_context:
+        raise UserError(
+            f"max_length: {params.max_length} is beyond the context of {spec.name}, "
+            f"{spec.max_context}; lower it"
+        )
+    missing = [name for name in ("peft", "accelerate", "gguf") if find_spec(name) is None]
+    if missing:
+        raise UserError(
+            f"training needs {', '.join(missing)}; run: pip install 'personalbench[train]'"
+        )
+
+
 def check_sets(
     bundles: Sequence[Bundle],
     sets: Sequence[TrainingSet],
@@ -96,7 +154,11 @@ def check_sets(
 
 
 def finetune(
-    spec: ModelParams, examples: TrainingSet, params: TrainingParams, seed: int
+    spec: ModelParams,
+    examples: TrainingSet,
+    params: TrainingParams,
+    seed: int,
+    tell: Callable[[str], None] | None = None,
 ) -> Adapter:
     """The adapter of a training set: trained now, gone on with, or found.
 
@@ -105,19 +167,16 @@ def finetune(
         examples: What is learnt.
         params: How.
         seed: The run's seed.
+        tell: Takes a line that says how long it will take.
 
     Raises:
-        UserError: The base model can't be trained, ``max_length`` is beyond its context,
-            or the loss is not finite. Nothing is left behind but a checkpoint.
+        UserError: The base model can't be trained, or the loss is not finite. Nothing is
+            left behind but a checkpoint.
     """
     folder = kept(adapter_key(spec, examples, params, seed))
     if folder.is_dir():
         return load_adapter(folder, spec)
-    if params.max_length > spec.max_context:
-        raise UserError(
-            f"max_length: {params.max_length} is beyond the context of {spec.id}, "
-            f"{spec.max_context}; lower it"
-        )
+    require_trainable(spec, params)
     # These take seconds to import, and nothing of them is needed where an adapter is found.
     from safetensors.torch import save
 
@@ -136,6 +195,7 @@ def finetune(
         own_seed,
         checkpoint,
         examples.author,
+        tell=tell,
     )
     weights = save(result.weights)
     record = AdapterRecord(
