@@ -98,6 +98,7 @@ def plain_loop(base: BaseModel, examples: list[Example]) -> int:
         model(input_ids=ids, attention_mask=torch.ones_like(ids), labels=labels).loss.backward()
         optimizer.step()
         optimizer.zero_grad()
+    base.network = model.unload()
     return count(encoded)
 
 

@@ -4,7 +4,9 @@ import io
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
 from dataclasses import dataclass
+from functools import lru_cache
 from logging import ERROR
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -58,6 +60,7 @@ class BaseModel:
         self.tokenizer = tokenizer
         self.device = device
         self.precision = precision
+        self._peft: Any = None
 
     @classmethod
     def load(cls, spec: ModelParams, precision: torch.dtype | None = None) -> "BaseModel":
@@ -67,22 +70,15 @@ class BaseModel:
             spec: The registry's entry.
             precision: In which it computes; None takes the fastest.
 
+        Returns:
+            The model that was loaded last, if it is the same: it takes half a minute.
+
         Raises:
             UserError: Its file is missing or damaged.
         """
         file = model_file(spec)
-        path = locate(file)
-        logging.set_verbosity(ERROR)
-        # Its bars can't be switched off otherwise.
-        with redirect_stderr(io.StringIO()):
-            tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
-            network = AutoModelForCausalLM.from_pretrained(
-                path.parent, gguf_file=path.name, dtype=torch.float32
-            )
-        if file.chat_template is not None:
-            tokenizer.chat_template = file.chat_template
         device, fastest = _device()
-        return cls(network, tokenizer, device, precision or fastest)
+        return _loaded(locate(file), file.chat_template, device, precision or fastest)
 
     def encode(self, examples: Sequence[Example], max_length: int) -> list[Tokens]:
         """Examples in tokens; what is longer than ``max_length`` ends there.
@@ -111,9 +107,28 @@ class BaseModel:
         return encoded
 
     def adapted(self, rank: int, seed: int) -> "Adapted":
-        """The model with new LoRA weights."""
+        """The model with new LoRA weights; an earlier adapted one ends."""
+        if self._peft is not None:
+            self.network = self._peft.unload()
         torch.manual_seed(seed)
-        return Adapted(self, LoraConfig(**lora_config(rank)))
+        self._peft = get_peft_model(self.network, LoraConfig(**lora_config(rank)))
+        return Adapted(self, self._peft)
+
+
+@lru_cache(maxsize=1)
+def _loaded(
+    path: Path, chat_template: str | None, device: torch.device, precision: torch.dtype
+) -> BaseModel:
+    logging.set_verbosity(ERROR)
+    # Its bars can't be switched off otherwise.
+    with redirect_stderr(io.StringIO()):
+        tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
+        network = AutoModelForCausalLM.from_pretrained(
+            path.parent, gguf_file=path.name, dtype=torch.float32
+        )
+    if chat_template is not None:
+        tokenizer.chat_template = chat_template
+    return BaseModel(network, tokenizer, device, precision)
 
 
 def lora_config(rank: int) -> dict[str, Any]:
@@ -136,11 +151,11 @@ class Adapted:
         parameters: What is trained.
     """
 
-    def __init__(self, base: BaseModel, config: LoraConfig) -> None:
+    def __init__(self, base: BaseModel, peft: Any) -> None:
         self.base = base
-        self._peft: Any = get_peft_model(base.network, config)
-        self._causal: Any = self._peft.get_base_model()
-        self.parameters = [each for each in self._peft.parameters() if each.requires_grad]
+        self._peft = peft
+        self._causal = peft.get_base_model()
+        self.parameters = [each for each in peft.parameters() if each.requires_grad]
 
     def hidden(self, ids: Tensor) -> Tensor:
         """Last hidden states, (B, L, H); padding belongs at the end of the rows."""
