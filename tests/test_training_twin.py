@@ -1,5 +1,6 @@
 """A trained twin in the pipeline and for one person, with the real embedded model."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,12 +9,14 @@ from pathlib import Path
 
 import pytest
 import torch
+from click.testing import CliRunner
 from safetensors.torch import load_file
 
 from llm_stub import Says, Stub
 from people import bundle
 from personalbench import paths
 from personalbench.bundle import Bundle, ModelIdentity, freeze
+from personalbench.cli import main
 from personalbench.errors import UserError
 from personalbench.llm.cache import ResponseCache
 from personalbench.llm.client import open_model
@@ -230,6 +233,31 @@ def test_the_stage_trains_every_author_once_and_answers_with_each_adapter(
         assert before == {path: path.read_bytes() for path in paths.ADAPTERS.rglob("*.safetensors")}
         assert read_records(paths.ANSWERS / "finetuned.jsonl", Answer) == answers
 
+        # For one person it is the same adapter and the same answers.
+        monkeypatch.setattr("personalbench.person.settings.settings", lambda: params)
+        options = [
+            "--documents",
+            "20",
+            "--epochs",
+            "1",
+            "--rank",
+            "4",
+            "--max-length",
+            "128",
+            "--json",
+        ]
+        command = ["train", str(paths.BUNDLES / "ada"), "--output", "mine", *options]
+        result = CliRunner().invoke(main, command)
+        assert result.exit_code == 0, result.output
+        assert json.loads(result.stdout)["training"]["author"] == "ada"
+        assert (tmp_path / "mine" / WEIGHTS).read_bytes() == before[
+            paths.ADAPTERS / "finetuned" / "ada" / WEIGHTS
+        ]
+        lines = (tmp_path / "mine" / "answers.jsonl").read_text().splitlines()
+        assert [json.loads(line)["output"] for line in lines] == [
+            answer.text for answer in answers if answer.author == "ada"
+        ]
+
 
 def test_a_twin_that_is_not_trained_has_an_empty_folder() -> None:
     with project([bundle("ada")]) as (params, _):
@@ -240,3 +268,47 @@ def test_a_twin_that_is_not_trained_has_an_empty_folder() -> None:
             "non_personalized",
         )
     assert list((paths.ADAPTERS / "non_personalized").iterdir()) == []
+
+
+def test_training_data_for_another_trainer(monkeypatch: pytest.MonkeyPatch) -> None:
+    ada = bundle("ada", profile=40)
+    with project([ada]) as (params, _):
+        monkeypatch.setattr("personalbench.person.settings.settings", lambda: params)
+        command = [
+            "training-data",
+            str(paths.BUNDLES / "ada"),
+            "--output",
+            "data",
+            "--model",
+            "stub",
+        ]
+        result = CliRunner().invoke(main, [*command, "--documents", "25"])
+        assert result.exit_code == 0, result.output
+    assert result.stdout == "data: 25 documents to learn from, 2 held out\n"
+    texts = {document.text for document in ada.profile}
+    for name, count in (("train", 25), ("valid", 2)):
+        lines = Path(f"data/{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        assert len(lines) == count
+        for line in lines:
+            asked, answered = json.loads(line)["messages"]
+            assert asked["role"] == "user" and "The text is about a day." in asked["content"]
+            assert answered == {"role": "assistant", "content": answered["content"]}
+            assert answered["content"] in texts
+
+
+def test_no_folder_of_somebody_elses_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("diary").mkdir()
+    with project([bundle("ada", profile=40)]) as (params, stub):
+        monkeypatch.setattr("personalbench.person.settings.settings", lambda: params)
+        command = ["train", str(paths.BUNDLES / "ada"), "--output", "diary"]
+        result = CliRunner().invoke(main, command)
+        assert result.exit_code == 2
+        assert result.stderr == "Error: diary: exists and is no trained twin; name another folder\n"
+        other = ModelIdentity(id="elsewhere", revision="9" * 40)
+        strange = bundle("ben", profile=40)
+        manifest = strange.manifest.model_copy(update={"prompt_model": other})
+        freeze(replace(strange, manifest=manifest), paths.BUNDLES / "ben")
+        command = ["train", str(paths.BUNDLES / "ben"), "--output", "mine"]
+        result = CliRunner().invoke(main, command)
+        assert (result.exit_code, stub.bodies) == (2, [])
+        assert result.stderr.startswith("Error: models: no entry is elsewhere 999999999999, which")

@@ -180,6 +180,39 @@ def train(
     _say(f"Now: personalbench score {bundle} --answers {output / ANSWERS} --output RUN")
 
 
+@click.command("training-data")
+@click.argument("bundle", type=_PATH)
+@click.option("--output", type=_PATH, required=True, help="Folder for train and valid.")
+@click.option("--documents", type=click.IntRange(20), help="Most to learn from.")
+@click.option("--model", help="Who will be trained: a name in the registry; its context counts.")
+@_JSON
+def training_data(
+    bundle: Path, output: Path, documents: int | None, model: str | None, as_json: bool
+) -> None:
+    """Write what a twin is trained on, for another trainer: conversations, one a line.
+
+    train.jsonl and valid.jsonl hold profile documents only, each as the answer to a prompt
+    like a case's.
+    """
+    from personalbench.bundle import load_bundle
+    from personalbench.llm.registry import find_model
+    from personalbench.person import training
+    from personalbench.person.settings import settings
+
+    params = settings()
+    name = model or params.personalize.generator
+    find_model(params.models, name)
+    section = training.section_of(name, {"documents": documents})
+    made, warnings = training.training_data(load_bundle(bundle), section, params, output)
+    counts = {"trained": len(made.trained), "held_out": len(made.held_out)}
+    if as_json:
+        _json({"output": str(output), **counts, "flags": made.flags, "warnings": warnings})
+        return
+    _say(f"{output}: {counts['trained']} documents to learn from, {counts['held_out']} held out")
+    for note in (*(flag.replace("_", " ") for flag in made.flags), *warnings):
+        _say(f"warning: {note}")
+
+
 @click.command()
 @click.argument("bundle", type=_PATH)
 @click.option("--answers", type=_PATH, required=True, help="The twin's answers, JSON Lines.")
@@ -389,6 +422,7 @@ COMMANDS = (
     prompts,
     answer,
     train,
+    training_data,
     score,
     show,
     compare,

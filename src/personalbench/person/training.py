@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel as Model
+from pydantic import ConfigDict
+
 from personalbench.bundle import Bundle
 from personalbench.errors import UserError
+from personalbench.llm.types import Message, user
 from personalbench.params import FinetunedParams, ModelParams, Params
 from personalbench.person.answering import AnswerLine, answer_lines
 from personalbench.stages.personalize import written
 from personalbench.storage import write_json, write_records
 from personalbench.training.adapters import RECORD, Adapter, copy_adapter, served
-from personalbench.training.finetune import finetune, prepare
+from personalbench.training.examples import Example, TrainingSet
+from personalbench.training.finetune import finetune, prepare, require_trainable
 from personalbench.training.perplexity import Perplexity, reference_perplexity
 
 ANSWERS = "answers.jsonl"
@@ -55,17 +60,64 @@ def train_twin(
     """
     params = _as_the_bundle(params, bundle)
     spec = params.models[section.generator or params.personalize.generator]
-    (examples,), report = prepare([bundle], section, params)
-    report.require_passed()
+    require_trainable(spec, section)
+    examples, warnings = _prepared(bundle, section, params)
     adapter = finetune(spec, examples, section, params.seed, tell)
     answers, _ = written(params, "finetuned", section, [bundle], [adapter])
-    warnings = [
+    perplexity = reference_perplexity(spec, adapter, bundle)
+    return TrainedTwin(adapter, spec, answer_lines(answers), perplexity, warnings)
+
+
+def training_data(
+    bundle: Bundle, section: FinetunedParams, params: Params, folder: Path
+) -> tuple[TrainingSet, list[str]]:
+    """Write what a twin would be trained on, for somebody else's trainer.
+
+    ``train.jsonl`` and ``valid.jsonl`` have one conversation a line, as mlx-lm, TRL and
+    others read it.
+
+    Args:
+        bundle: The person's.
+        section: How many documents; the generator's context bounds their length.
+        params: The rest of params.yaml.
+        folder: Where to write.
+
+    Returns:
+        What was written, and warnings of the checks.
+
+    Raises:
+        UserError: As :func:`train_twin`.
+    """
+    examples, warnings = _prepared(bundle, section, _as_the_bundle(params, bundle))
+    for name, part in (("train", examples.trained), ("valid", examples.held_out)):
+        write_records(folder / f"{name}.jsonl", map(_conversation, part))
+    return examples, warnings
+
+
+class Conversation(Model):
+    """A document as the answer to its prompt."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    messages: tuple[Message, ...]
+
+
+def _conversation(example: Example) -> Conversation:
+    answer = Message(role="assistant", content=example.text)
+    return Conversation(messages=(*user(example.prompt), answer))
+
+
+def _prepared(
+    bundle: Bundle, section: FinetunedParams, params: Params
+) -> tuple[TrainingSet, list[str]]:
+    """The training set, checked, with what the checks warn of."""
+    (examples,), report = prepare([bundle], section, params)
+    report.require_passed()
+    return examples, [
         f"{check.states}: not {', '.join(fault.id for fault in check.faults[:5])}"
         for check in report.checks
         if not check.passed
     ]
-    perplexity = reference_perplexity(spec, adapter, bundle)
-    return TrainedTwin(adapter, spec, answer_lines(answers), perplexity, warnings)
 
 
 def _as_the_bundle(params: Params, bundle: Bundle) -> Params:

@@ -87,10 +87,11 @@ def _trained(
     """Train the generator for every author, where that has not been done yet."""
     # Great Expectations takes seconds to import.
     from personalbench.stages.check import write_report
-    from personalbench.training.finetune import finetune, prepare
+    from personalbench.training.finetune import finetune, prepare, require_trainable
     from personalbench.training.perplexity import reference_perplexity
 
     spec = params.models[section.generator or params.personalize.generator]
+    require_trainable(spec, section)
     sets, report = prepare(bundles, section, params)
     folder = paths.ADAPTERS / twin
     write_report(report, folder / "quality.json", folder / "quality.html")

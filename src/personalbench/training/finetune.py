@@ -82,12 +82,10 @@ def prepare(
         params: All of it.
 
     Raises:
-        UserError: An author has too few documents, the generator can't be trained, or the
-            prompt model gave no topic.
+        UserError: An author has too few documents, or the prompt model gave no topic.
     """
     spec = params.models[section.generator or params.personalize.generator]
     prompter = params.models[params.bundle.prompt_model]
-    require_trainable(spec, section)
     with ResponseCache.of_project() as cache, open_model(prompter, cache=cache) as model:
         sets = training_sets(
             bundles,
