@@ -144,6 +144,10 @@ def test_what_can_not_be_trained_is_said_before_any_work() -> None:
     server = SPEC.model_copy(update={"kind": "server", "endpoints": ["http://127.0.0.1:1/v1"]})
     with pytest.raises(UserError, match=r"only embedded models are trained here.*trained-twin\.md"):
         finetune.require_trainable(server, PARAMS)
+    gemma = MODEL_FILES["gemma3-270m"].sha256
+    other = SPEC.model_copy(update={"id": "gemma3-270m", "revision": gemma})
+    with pytest.raises(UserError, match="llama models only, and this is gemma3; name another"):
+        finetune.require_trainable(other, PARAMS)
     with pytest.raises(UserError, match=r"^max_length: 5000 is beyond the context of .* 4096"):
         finetune.require_trainable(SPEC, TrainingParams(max_length=5000))
 

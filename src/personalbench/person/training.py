@@ -156,11 +156,18 @@ def require_free(folder: Path) -> None:
 
 def write_twin(twin: TrainedTwin, folder: Path) -> None:
     """Write the adapter for peft and for llama.cpp, the answers, and the diagnostic."""
-    shutil.rmtree(folder, ignore_errors=True)
-    copy_adapter(twin.adapter, folder)
-    shutil.copyfile(served(twin.adapter, twin.base).path, folder / "adapter.gguf")
-    write_json(folder / "perplexity.json", twin.perplexity.model_dump(mode="json"))
-    write_records(folder / ANSWERS, twin.lines)
+    unfinished = folder.with_name(f".{folder.name}.incomplete")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    try:
+        copy_adapter(twin.adapter, unfinished)
+        shutil.copyfile(served(twin.adapter, twin.base).path, unfinished / "adapter.gguf")
+        write_json(unfinished / "perplexity.json", twin.perplexity.model_dump(mode="json"))
+        write_records(unfinished / ANSWERS, twin.lines)
+        shutil.rmtree(folder, ignore_errors=True)
+        unfinished.rename(folder)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
 
 
 def described(twin: TrainedTwin) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from personalbench.bundle import Bundle
 from personalbench.errors import UserError
 from personalbench.llm.cache import ResponseCache
 from personalbench.llm.client import open_model
+from personalbench.llm.embedded import locate, model_file
 from personalbench.llm.types import Ask
 from personalbench.params import (
     BundleParams,
@@ -120,6 +121,9 @@ def require_trainable(spec: ModelParams, params: TrainingParams) -> None:
         raise UserError(
             f"training needs {', '.join(missing)}; run: pip install 'personalbench[train]'"
         )
+    from personalbench.training.gguf import require_llama
+
+    require_llama(locate(model_file(spec)))
 
 
 def check_sets(

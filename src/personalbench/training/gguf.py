@@ -30,6 +30,20 @@ _ROTATED = {"attn_q": "head_count", "attn_k": "head_count_kv"}
 Floats = NDArray[np.float32]
 
 
+def require_llama(base: Path) -> None:
+    """Find out whether adapters can be written for a model.
+
+    Raises:
+        UserError: It is of another architecture than ``llama``.
+    """
+    architecture = GGUFReader(base).fields["general.architecture"].contents()
+    if architecture != "llama":
+        raise UserError(
+            f"{base.name}: adapters for llama.cpp are made for llama models only, "
+            f"and this is {architecture}; name another generator"
+        )
+
+
 def write_gguf(weights: Path, base: Path, alpha: float, output: Path) -> None:
     """Write LoRA weights in the format of peft as a GGUF adapter.
 
@@ -42,18 +56,13 @@ def write_gguf(weights: Path, base: Path, alpha: float, output: Path) -> None:
     Raises:
         UserError: The base model is of another architecture.
     """
+    require_llama(base)
     fields = GGUFReader(base).fields
-    architecture = fields["general.architecture"].contents()
-    if architecture != "llama":
-        raise UserError(
-            f"{base.name}: adapters for llama.cpp are made for llama models only, "
-            f"and this is {architecture}"
-        )
     heads = {
         name: int(fields[f"llama.attention.{key}"].contents()) for name, key in _ROTATED.items()
     }
     temporary = output.with_name(f".{output.name}.incomplete")
-    writer = GGUFWriter(temporary, architecture)
+    writer = GGUFWriter(temporary, "llama")
     writer.add_type("adapter")
     writer.add_string("adapter.type", "lora")
     writer.add_float32("adapter.lora.alpha", alpha)

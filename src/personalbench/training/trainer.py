@@ -107,7 +107,7 @@ def train(
         (epoch, group) for epoch in range(params.epochs) for group in batches(trained, seed, epoch)
     ]
     looks = _looks(len(plan), params.epochs)
-    run = _Run(model, params.learning_rate, len(plan), checkpoint)
+    run = _Run(model, params.learning_rate, len(plan), checkpoint, name)
     held = [
         Batch.of([held_out[position] for position in group], model.base.device)
         for group in batches(held_out, seed, 0)
@@ -124,9 +124,7 @@ def train(
     with tqdm(total=len(plan), initial=run.step, desc=f"training {name}", disable=None) as bar:
         while run.step < len(plan) and not run.over():
             group = plan[run.step][1]
-            run.advance(
-                Batch.of([trained[position] for position in group], model.base.device), name
-            )
+            run.advance(Batch.of([trained[position] for position in group], model.base.device))
             bar.update()
             if run.step in looks:
                 run.look(held)
@@ -161,8 +159,11 @@ def _looks(steps: int, epochs: int) -> set[int]:
 class _Run:
     """Weights, optimizer and position of a training."""
 
-    def __init__(self, model: Adapted, rate: float, steps: int, checkpoint: Path) -> None:
+    def __init__(
+        self, model: Adapted, rate: float, steps: int, checkpoint: Path, name: str
+    ) -> None:
         self._model = model
+        self._name = name
         self._checkpoint = checkpoint
         self._optimizer = torch.optim.AdamW(model.parameters, lr=rate, weight_decay=0.0)
         warm_up = max(1, round(_WARM_UP * steps))
@@ -187,16 +188,19 @@ class _Run:
         """Whether the held-out loss has stopped falling."""
         return len(self.curve) - 1 - self.curve.index(self.best) >= _PATIENCE
 
-    def advance(self, batch: Batch, name: str) -> None:
+    def _require_finite(self, *values: float) -> None:
+        if not all(map(math.isfinite, values)):
+            self._checkpoint.unlink(missing_ok=True)
+            raise UserError(
+                f"training {self._name}: the loss is not finite after {self.step} steps; "
+                "try a smaller learning_rate"
+            )
+
+    def advance(self, batch: Batch) -> None:
         """One step."""
         loss = learn(self._model, batch)
         norm = nn.utils.clip_grad_norm_(self._model.parameters, _LONGEST_GRADIENT)
-        if not math.isfinite(loss) or not math.isfinite(norm):
-            self._checkpoint.unlink(missing_ok=True)
-            raise UserError(
-                f"training {name}: the loss is not finite at step {self.step + 1}; "
-                "try a smaller learning_rate"
-            )
+        self._require_finite(loss, float(norm))
         self._optimizer.step()
         self._optimizer.zero_grad()
         self._schedule.step()
@@ -207,6 +211,7 @@ class _Run:
     def look(self, held: Sequence[Batch]) -> None:
         """Take the loss on the held-out documents; keep the weights if it is the lowest."""
         total = sum(evaluate(self._model, batch) for batch in held)
+        self._require_finite(total)
         self.curve.append(
             CurvePoint(
                 step=self.step,
