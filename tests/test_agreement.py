@@ -8,8 +8,8 @@ from personalbench.metrics.agreement import (
     SoftOverlap,
     agreement,
     jaccard,
-    pairs_between,
-    pairs_within,
+    overlap_between,
+    overlap_within,
 )
 
 YES, NO = True, False
@@ -77,7 +77,17 @@ def test_overlaps_are_symmetric_and_between_0_and_1(lists: list[list[str]]) -> N
         assert overlap(first, first) == pytest.approx(1)
 
 
-def test_pairs_within_and_between_authors() -> None:
-    groups = {"ada": [["a"], ["b"], ["c"]], "ben": [["d"], ["e"]]}
-    assert [len(pairs) for pairs in pairs_within(groups).values()] == [3, 1]
-    assert [len(pairs) for pairs in pairs_between(groups).values()] == [6, 0]
+def test_overlaps_within_and_between_authors() -> None:
+    groups = {"ada": [["a", "b"], ["a", "c"], ["a", "b"]], "ben": [["a"], ["d"]], "eve": [["d"]]}
+    # ada: 1/3, 1, 1/3; ben: 0; eve has one list.
+    within = overlap_within(groups, jaccard, 200, 1)
+    assert (within.value, within.n) == (pytest.approx((1 / 3 + 1 + 1 / 3 + 0) / 4), 4)
+    # ada and ben: 1/2 three times, 0 three times; ada and eve: 0 three times; ben and eve: 0, 1.
+    between = overlap_between(groups, jaccard, 200, 1)
+    assert (between.value, between.n, between.authors) == (pytest.approx(2.5 / 11), 11, 3)
+
+
+def test_one_list_or_one_author_is_missing_with_a_reason() -> None:
+    assert overlap_within({"ada": [["a"]]}, jaccard, 200, 1).reason == "no author has two lists"
+    alone = overlap_between({"ada": [["a"], ["b"]]}, jaccard, 200, 1)
+    assert alone.reason == "fewer than two authors have a list"

@@ -357,12 +357,24 @@ def test_faults_among_answers_do_not_stop_the_run() -> None:
     assert len(stub.bodies) - 20 > IMPATIENT.faults_in_a_row
 
 
-@pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_wrong_key_or_model_stops_the_run_at_once(status: int) -> None:
+@pytest.mark.parametrize(
+    ("status", "fields", "mend"),
+    [
+        (401, {"api_key_env": "STUB_KEY"}, "check the key in $STUB_KEY"),
+        (403, {}, "name the variable with its key as api_key_env"),
+        (404, {}, "correct id or endpoints"),
+    ],
+)
+def test_a_wrong_key_or_model_stops_the_run_at_once(
+    status: int, fields: dict[str, Any], mend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STUB_KEY", "wrong")
     refusal = Says(status=status, body=b'{"error": "no such model"}')
-    with Stub(probe=refusal) as stub, pytest.raises(UserError, match=f"HTTP {status}"):
-        complete(stub.spec(), [asks("q")])
+    with Stub(probe=refusal) as stub, pytest.raises(UserError) as error:
+        complete(stub.spec(**fields), [asks("q")])
     assert stub.bodies == []
+    assert f"HTTP {status}" in error.value.message
+    assert mend in error.value.message
 
 
 def test_content_null_is_a_failure_and_never_a_text() -> None:

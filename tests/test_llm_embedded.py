@@ -1,6 +1,7 @@
 """Models that run inside the stage: real files, real servers."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -99,12 +100,13 @@ def test_the_server_ends_with_a_killed_stage() -> None:
         stdout=subprocess.PIPE,
         text=True,
         env=environment,
+        start_new_session=True,
     ) as stage:
         assert stage.stdout is not None
         base_url, states = stage.stdout.readline().split()
         port = urlsplit(base_url).port
         assert port is not None and listens(port)
-        stage.kill()
+        os.killpg(stage.pid, signal.SIGKILL)
     deadline = time.monotonic() + 10
     while listens(port) or Path(states).exists():
         assert time.monotonic() < deadline, "the server outlived its stage"

@@ -16,7 +16,7 @@ from personalbench.bundle import reference_documents
 from personalbench.errors import UserError
 from personalbench.judge.judge import judge
 from personalbench.judge.records import AuthorTraits
-from personalbench.llm.client import check_reachable, open_model
+from personalbench.llm.client import Patience, check_reachable, open_model
 from personalbench.llm.embedded import MODEL_FILES, locate
 from personalbench.llm.usage import read_usage
 from personalbench.params import (
@@ -34,6 +34,9 @@ from personalbench.twins.outside import read_answers
 from personalbench.twins.prompts import Generator
 
 pytestmark = pytest.mark.mlx
+
+# A busy CPU is slow, not dead.
+PATIENT = Patience(connect=60, first_answer=600, base=600)
 
 
 def convert(source: Path, target: Path) -> None:
@@ -87,7 +90,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelParams]:
         try:
             while True:
                 try:
-                    check_reachable(spec)
+                    check_reachable(spec, patience=PATIENT)
                     break
                 except UserError:
                     assert server.poll() is None, "mlx_lm server ended"
@@ -107,7 +110,9 @@ def test_a_twin_and_a_judge_run_on_mlx(
     )
     references = reference_documents([ada])
     sent: list[dict[str, Any]] = []
-    with open_model(served, cache=None) as model:
+    # Whole verdicts of 300 tokens would take minutes on a CPU.
+    short = served.model_copy(update={"extra_body": {"max_tokens": 48}})
+    with open_model(short, cache=None, patience=PATIENT) as model:
         body = model.body
         monkeypatch.setattr(
             model, "body", lambda *given: sent.append(body(*given)) or sent[-1].copy()
@@ -145,7 +150,7 @@ def test_every_twin_runs_on_mlx(served: ModelParams, tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     path.write_text('{"case_id": "case_0001", "output": "I wrote it."}\n', encoding="utf-8")
     traits = AuthorTraits(author="ada", questions=None, reason="not asked", documents=())
-    with open_model(served, cache=None) as model:
+    with open_model(served, cache=None, patience=PATIENT) as model:
         generator = Generator(
             ask=model.complete, context=2048, max_tokens=8, temperature=0.7, seed=1
         )

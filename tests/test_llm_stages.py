@@ -41,6 +41,7 @@ def params(spec: ModelParams, limit: float = 0.05) -> Params:
     shipped = load_params(SHIPPED)
     spec._name = "mine"
     changes = {
+        "templates": None,
         "models": {"mine": spec},
         "personalize": shipped.personalize.model_copy(
             update={"generator": "mine", "max_failure_rate": limit}

@@ -76,3 +76,20 @@ def test_a_line_separator_does_not_end_a_line(tmp_path: Path) -> None:
     lines = [{**FIVE[0], "output": "one\u2028two\u0085three"}, *FIVE[1:]]
     path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
     assert read_answers(path, [bundle()], "mine")[0].text == "one\u2028two\u0085three"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I <think> therefore I am.", "<think>Hm.</think> Yes.", "Sure, here it is:\nGone.", "</s>"],
+)
+def test_what_somebody_else_wrote_is_taken_as_it_is(tmp_path: Path, text: str) -> None:
+    """The rules for a model's own output are not for texts that may be a person's."""
+    path = _file(tmp_path, [{**FIVE[0], "output": text}, *FIVE[1:]])
+    (first, *_) = read_answers(path, [bundle()], "mine")
+    assert (first.text, first.status, first.flags) == (text, "ok", ())
+
+
+def test_copying_is_looked_for_in_the_whole_profile(tmp_path: Path) -> None:
+    ada = bundle()
+    for answer in read_answers(_file(tmp_path, list(FIVE)), [ada], "mine"):
+        assert answer.seen == tuple(document.id for document in ada.profile)

@@ -83,6 +83,8 @@ def test_a_judge_that_knows_separates_the_authors_from_others() -> None:
 def test_a_judge_that_always_says_yes_separates_nothing() -> None:
     found = measured({"ceiling": line(5, True), "floor": line(5, True)})
     assert [lens.separates for lens in found.separations] == [False, False]
+    # An interval from 0 to 0 would look certain.
+    assert [lens.difference.ci_low for lens in found.separations] == [None, None]
     assert found.yes_rate_floor.value == 1
     assert found.verdict_auc.reason == "the endpoint gave no log-probabilities of the verdicts"
 
@@ -173,7 +175,7 @@ def test_stability_of_questions() -> None:
 def test_nothing_extracted_is_missing_with_a_reason() -> None:
     again = Again(((traits(None),), (traits(None),)), (), (), ())
     found = measured({"ceiling": line(3, True), "floor": line(1, True)}, again)
-    assert found.stability.exact.reason == "no author has two extractions of five questions"
+    assert found.stability.exact.reason == "no author has two lists"
     assert found.repeat_verdicts.kappa.reason == "no question was answered twice"
 
 

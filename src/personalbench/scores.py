@@ -20,6 +20,7 @@ from personalbench.metrics.statistics import (
     bootstrap_mean,
     bootstrap_share,
     episode_likeness,
+    with_width,
 )
 from personalbench.metrics.stylometry import Style, compare, style_of
 from personalbench.twins.answers import Answer
@@ -300,7 +301,7 @@ def _means(cases: Sequence[AnswerScores], replicates: int, seed: int) -> dict[st
             if name == "same_author"
             else bootstrap_mean(values, replicates, seed)
         )
-        means[name] = _noting_gaps(_with_width(mean), [estimate for _, estimate in measured])
+        means[name] = _noting_gaps(with_width(mean), [estimate for _, estimate in measured])
         if name in _JUDGED:
             means[name] = _noting_bounds(means[name], len(measured))
     return means
@@ -314,14 +315,6 @@ def _noting_bounds(mean: Estimate, planned: int) -> Estimate:
     high = low + (planned - mean.n) / planned
     bounds = f"with the missing ones it lies between {low:.3f} and {high:.3f}"
     return mean.model_copy(update={"note": "; ".join(filter(None, [mean.note, bounds]))})
-
-
-def _with_width(mean: Estimate) -> Estimate:
-    """No interval in place of one of zero width: equal values only look certain."""
-    if mean.ci_low is None or mean.ci_low != mean.ci_high:
-        return mean
-    reason = "all values are equal: resampling them shows no spread"
-    return Estimate(value=mean.value, n=mean.n, authors=mean.authors, reason=reason)
 
 
 def _noting_gaps(mean: Estimate, estimates: Sequence[Estimate]) -> Estimate:

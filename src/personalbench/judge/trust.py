@@ -15,12 +15,12 @@ from personalbench.metrics.agreement import (
     SoftOverlap,
     agreement,
     jaccard,
-    pairs_between,
-    pairs_within,
+    overlap_between,
+    overlap_within,
 )
 from personalbench.metrics.comparison import compare
 from personalbench.metrics.estimate import Estimate, missing
-from personalbench.metrics.statistics import bootstrap_mean, bootstrap_share
+from personalbench.metrics.statistics import bootstrap_mean, bootstrap_share, with_width
 from personalbench.metrics.verification import auc
 from personalbench.params import REFERENCE_LINES, ModelParams
 
@@ -40,17 +40,14 @@ class Separation(_Record):
         floor: Mean over other authors' documents.
         difference: Ceiling less floor, case by case, with an interval that resamples
             authors.
+        separates: Whether that interval lies above zero; None where there is none.
     """
 
     metric: str
     ceiling: Estimate
     floor: Estimate
     difference: Estimate
-
-    @property
-    def separates(self) -> bool | None:
-        """Whether the interval lies above zero; None where there is none."""
-        return None if self.difference.ci_low is None else self.difference.ci_low > 0
+    separates: bool | None
 
 
 class Stability(_Record):
@@ -241,13 +238,13 @@ def _separation(
     seed: int,
 ) -> Separation:
     own, others = (_by_case(line, value) for line in (ceiling, floor))
+    difference = compare(own, others, replicates, seed).difference if others else missing(NO_FLOOR)
     return Separation(
         metric=metric,
         ceiling=_mean(own, replicates, seed),
         floor=_mean(others, replicates, seed) if others else missing(NO_FLOOR),
-        difference=compare(own, others, replicates, seed).difference
-        if others
-        else missing(NO_FLOOR),
+        difference=with_width(difference),
+        separates=None if difference.ci_low is None else difference.ci_low > 0,
     )
 
 
@@ -261,8 +258,10 @@ def _by_case(
 
 
 def _mean(values: Mapping[str, Mapping[str, float | None]], replicates: int, seed: int) -> Estimate:
-    return bootstrap_mean(
-        {author: list(cases.values()) for author, cases in values.items()}, replicates, seed
+    return with_width(
+        bootstrap_mean(
+            {author: list(cases.values()) for author, cases in values.items()}, replicates, seed
+        )
     )
 
 
@@ -274,25 +273,12 @@ def _stability(
     for record in records:
         if record.questions is not None:
             lists[record.author].append(record.questions)
-    within, between = pairs_within(lists), pairs_between(lists)
-
-    def mean(
-        pairs: Mapping[str, Sequence[tuple[Labels, Labels]]],
-        overlap: Callable[[Labels, Labels], float],
-        nothing: str,
-    ) -> Estimate:
-        values = {author: [overlap(*pair) for pair in both] for author, both in pairs.items()}
-        if not any(values.values()):
-            return missing(nothing)
-        return bootstrap_mean(values, replicates, seed)
-
-    once = "no author has two extractions of five questions"
     labels = [label for record in records for label in record.questions or ()]
     soft = SoftOverlap(labels) if labels else jaccard
     return Stability(
-        exact=mean(within, jaccard, once),
-        soft=mean(within, soft, once),
-        soft_others=mean(between, soft, "fewer than two authors have questions"),
+        exact=overlap_within(lists, jaccard, replicates, seed),
+        soft=overlap_within(lists, soft, replicates, seed),
+        soft_others=overlap_between(lists, soft, replicates, seed),
         failed=sum(record.questions is None for record in records),
         asked=len(records),
     )

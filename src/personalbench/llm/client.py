@@ -137,7 +137,15 @@ class _Rejected(Exception):
 
 
 class _Dead(Exception):
-    """The endpoint will not answer any request."""
+    """The endpoint will not answer any request.
+
+    Attributes:
+        status: HTTP status of its refusal, None where it gave none.
+    """
+
+    def __init__(self, reason: str, *, status: int | None = None) -> None:
+        super().__init__(reason)
+        self.status = status
 
 
 class Model:
@@ -326,10 +334,21 @@ async def _probe_all(spec: ModelParams, addresses: list[Address], patience: Pati
             except _Dead as fault:
                 raise UserError(
                     f"models: {spec.name} at {address.base_url}: {fault}; "
-                    "start the server, or correct the entry in params.yaml"
+                    f"{_mend(spec, fault.status)}"
                 ) from None
 
     await _together([probe(address) for address in addresses])
+
+
+def _mend(spec: ModelParams, status: int | None) -> str:
+    """What to do about an endpoint that refuses every request."""
+    if status in (401, 403):
+        if spec.api_key_env is None:
+            return "name the variable with its key as api_key_env in params.yaml"
+        return f"check the key in ${spec.api_key_env}"
+    if status == 404:
+        return "correct id or endpoints in params.yaml: the server does not know them"
+    return "start the server, or start it again, or correct the endpoints in params.yaml"
 
 
 async def _probe(client: openai.AsyncOpenAI, spec: ModelParams, patience: Patience) -> None:
@@ -347,7 +366,7 @@ async def _probe(client: openai.AsyncOpenAI, spec: ModelParams, patience: Patien
     except (TimeoutError, openai.APITimeoutError):
         raise _Dead("does not answer") from None
     except openai.APIStatusError as error:
-        raise _Dead(_status_line(error)) from None
+        raise _Dead(_status_line(error), status=error.status_code) from None
     except openai.APIConnectionError as error:
         raise _Dead(_cause(error)) from None
 
@@ -544,7 +563,7 @@ def _by_status(error: openai.APIStatusError) -> Exception:
     """What a refusal of the server means for the call and the endpoint."""
     line = _status_line(error)
     if error.status_code in (401, 403, 404):
-        return _Dead(line)
+        return _Dead(line, status=error.status_code)
     if error.status_code in (408, 409, 425, 429) or error.status_code >= 500:
         return _Fault(line, wait=_retry_after(error))
     return _Rejected(line)

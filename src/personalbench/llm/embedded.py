@@ -259,6 +259,8 @@ def _server(settings: dict[str, Any]) -> Iterator[Address]:
             stdout=subprocess.PIPE,
             stderr=complaints,
             encoding="utf-8",
+            # Killed with the whole group of its stage, it could not tidy up behind both.
+            start_new_session=True,
             # Threads that wait must sleep: spinning, they take the cores from each other
             # as soon as anything else runs, and answers come thirty times slower.
             env={**os.environ, "OMP_WAIT_POLICY": "passive"},

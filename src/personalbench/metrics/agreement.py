@@ -1,6 +1,6 @@
 """Agreement of a judge with itself: verdicts asked for twice, and lists of labels made anew."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import cohen_kappa_score
 
+from personalbench.metrics.dyads import dyad_mean
 from personalbench.metrics.estimate import Estimate, missing
-from personalbench.metrics.statistics import bootstrap_share
+from personalbench.metrics.statistics import bootstrap_mean, bootstrap_share, with_width
 from personalbench.text.tokenise import words
 
 Answers = Mapping[str, Sequence[bool | None]]
@@ -95,20 +96,36 @@ class SoftOverlap:
         return float((cosines.max(axis=1).mean() + cosines.max(axis=0).mean()) / 2)
 
 
-def pairs_within(groups: Mapping[str, Sequence[Labels]]) -> dict[str, list[tuple[Labels, Labels]]]:
-    """All pairs of lists of the same author, by author."""
-    return {author: list(combinations(lists, 2)) for author, lists in groups.items()}
-
-
-def pairs_between(groups: Mapping[str, Sequence[Labels]]) -> dict[str, list[tuple[Labels, Labels]]]:
-    """All pairs of a list of an author with a list of another one, by the first of the two."""
-    return {
-        author: [
-            (mine, theirs)
-            for other in sorted(groups)
-            if other > author
-            for mine in lists
-            for theirs in groups[other]
-        ]
+def overlap_within(
+    groups: Mapping[str, Sequence[Labels]],
+    overlap: Callable[[Labels, Labels], float],
+    replicates: int,
+    seed: int,
+) -> Estimate:
+    """Mean overlap of two lists for the same author, with an interval that resamples authors."""
+    values = {
+        author: [overlap(*pair) for pair in combinations(lists, 2)]
         for author, lists in groups.items()
     }
+    if not any(values.values()):
+        return missing("no author has two lists")
+    return with_width(bootstrap_mean(values, replicates, seed))
+
+
+def overlap_between(
+    groups: Mapping[str, Sequence[Labels]],
+    overlap: Callable[[Labels, Labels], float],
+    replicates: int,
+    seed: int,
+) -> Estimate:
+    """The same for lists of two different authors."""
+    pairs = [
+        (overlap(mine, theirs), author, other)
+        for author, other in combinations(sorted(groups), 2)
+        for mine in groups[author]
+        for theirs in groups[other]
+    ]
+    if not pairs:
+        return missing("fewer than two authors have a list")
+    values, first, second = zip(*pairs, strict=True)
+    return dyad_mean(values, first, second, replicates, seed)

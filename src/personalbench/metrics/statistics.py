@@ -179,6 +179,14 @@ def percentile_interval(replicates: Floats) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def with_width(mean: Estimate) -> Estimate:
+    """No interval in place of one of zero width: equal values only look certain."""
+    if mean.ci_low is None or mean.ci_low != mean.ci_high:
+        return mean
+    reason = "all values are equal: resampling them shows no spread"
+    return Estimate(value=mean.value, n=mean.n, authors=mean.authors, reason=reason)
+
+
 def wilson(successes: int, n: int) -> tuple[float, float]:
     """Wilson's 95 % interval for a share; never of zero width.
 

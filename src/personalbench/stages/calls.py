@@ -7,6 +7,11 @@ from personalbench.llm.client import Model
 from personalbench.llm.usage import Usage, require_answers, summarise
 from personalbench.storage import write_records
 
+_SEEDS = {
+    "not sent": "{} gets no seed: only the cache repeats its answers",
+    "ignored": "{} ignores the seed: only the cache repeats its answers",
+}
+
 
 def hold_to_limit(
     stage: str,
@@ -55,9 +60,3 @@ def write_usage(
     return "".join(
         f"; {_SEEDS[each.seeds].format(each.model)}" for each in used if each.seeds != "sent"
     )
-
-
-_SEEDS = {
-    "not sent": "{} gets no seed: only the cache repeats its answers",
-    "ignored": "{} ignores the seed: only the cache repeats its answers",
-}
