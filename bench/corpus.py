@@ -5,7 +5,8 @@
 Three measurements in one run, each in its own process: the product (cleaning, exact and
 near duplicates, selection, split), the same on every second file (is the time linear in
 the number of posts?), and the plain way (one process, `re`, `html.unescape`, exact
-duplicates only). Also compares the number of posts found with the number of `<post>`.
+duplicates only). Also compares every file's number of `<post>` with the posts of its author
+that are kept or that the report names as left out.
 """
 
 import argparse
@@ -19,22 +20,49 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections import defaultdict
-from pathlib import Path
+from collections import Counter, defaultdict
+from itertools import chain
+from pathlib import Path, PurePosixPath
 from random import Random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from personalbench.corpus.document import Document
+    from personalbench.corpus.select import CorpusReport
+
+    Selection = tuple[list[Document], CorpusReport]
 
 
-def product(path: Path) -> dict[str, int]:
+def product(path: Path) -> "Selection":
     """Run what the stage `corpus` runs, with the paper's author rule."""
     from personalbench.corpus.blogs import BlogsReader
     from personalbench.corpus.select import select
     from personalbench.params import CorpusParams
 
     params = CorpusParams(reader="blogs", path=str(path), min_profile=200, min_reference=50)
-    documents, report = select(BlogsReader(path), params, seed=42)
-    wordless = report.counts.get("no_words", 0)
-    return {"posts": report.found.documents + wordless, "kept": len(documents), **report.counts,
-            "authors": report.kept.authors}  # fmt: skip
+    return select(BlogsReader(path), params, seed=42)
+
+
+def account(selection: "Selection", path: Path) -> dict[str, int]:
+    """Compare every file's number of `<post>` with the posts of its author that are kept
+    or that the report names as left out."""
+    documents, report = selection
+    left_out = [*report.notes.get("no_words", []), *chain.from_iterable(report.dropped.values())]
+    found = Counter(id.partition("-")[0] for id in left_out)
+    found.update(document.author for document in documents)
+    tags: Counter[str] = Counter()
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            blogger = PurePosixPath(name).name.partition(".")[0]
+            tags[blogger] += archive.read(name).count(b"<post>")
+    return {
+        "posts": found.total(),
+        "tags": tags.total(),
+        "files_that_differ": sum(found[blogger] != tags[blogger] for blogger in found | tags),
+        "authors": report.kept.authors,
+        "kept": len(documents),
+        **report.counts,
+    }
 
 
 def plain(path: Path) -> dict[str, int]:
@@ -66,16 +94,32 @@ def plain(path: Path) -> dict[str, int]:
 def half(path: Path, folder: Path) -> Path:
     """Copy every second file into another archive."""
     target = folder / "half.zip"
-    with zipfile.ZipFile(path) as whole, zipfile.ZipFile(target, "w") as copy:
+    with zipfile.ZipFile(path) as whole, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as copy:
         for name in whole.namelist()[::2]:
             copy.writestr(name, whole.read(name))
     return target
 
 
 def measure(what: str, path: Path) -> dict[str, float]:
-    """Run one measurement in a process of its own; MiB are peaks of it and of one worker."""
+    """Run one measurement in a process of its own; ``MiB`` is the most of all its processes."""
     command = [sys.executable, __file__, str(path), "--only", what]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
+def run_one(what: str, path: Path) -> None:
+    """Print the time, the peak of memory and the counts of one measurement as JSON."""
+    from personalbench.corpus.intake import worker_count
+
+    start = time.perf_counter()
+    result = product(path) if what == "product" else plain(path)
+    seconds = time.perf_counter() - start
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    workers = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = own.ru_utime + own.ru_stime + workers.ru_utime + workers.ru_stime
+    # The largest worker's peak, for every worker: the true sum is lower.
+    mib = (own.ru_maxrss + worker_count() * workers.ru_maxrss) / 1024
+    counts = account(result, path) if isinstance(result, tuple) else result
+    print(json.dumps({"seconds": seconds, "cpu_seconds": cpu, "MiB": mib, **counts}))
 
 
 def main() -> None:
@@ -84,17 +128,8 @@ def main() -> None:
     parser.add_argument("--only", choices=["product", "plain"])
     options = parser.parse_args()
     if options.only:
-        start = time.perf_counter()
-        counts = {"product": product, "plain": plain}[options.only](options.path)
-        seconds = time.perf_counter() - start
-        own = resource.getrusage(resource.RUSAGE_SELF)
-        workers = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu = own.ru_utime + own.ru_stime + workers.ru_utime + workers.ru_stime
-        peaks = {"MiB": own.ru_maxrss / 1024, "worker_MiB": workers.ru_maxrss / 1024}
-        print(json.dumps({"seconds": seconds, "cpu_seconds": cpu, **peaks, **counts}))
+        run_one(options.only, options.path)
         return
-    with zipfile.ZipFile(options.path) as archive:
-        tags = sum(archive.read(name).count(b"<post>") for name in archive.namelist())
     with tempfile.TemporaryDirectory() as folder:
         runs = {
             "plain": measure("plain", options.path),
@@ -103,11 +138,14 @@ def main() -> None:
         }
     for name, run in runs.items():
         print(name, json.dumps(run))
-    whole = runs["product"]
-    print(f"posts read / <post> in the files: {whole['posts']:.0f} / {tags}")
-    print(f"time, product / plain: {whole['seconds'] / runs['plain']['seconds']:.2f}")
-    per_post = {name: runs[name]["seconds"] / runs[name]["posts"] for name in ("product", "half")}
-    print(f"time a post, whole / half: {per_post['product'] / per_post['half']:.2f}")
+    plainly, whole, part = runs.values()
+    print(f"posts kept or named / <post> in the files: {whole['posts']} / {whole['tags']}")
+    print(f"files in which the two differ: {whole['files_that_differ']}")
+    print(f"time: {whole['seconds']:.1f} s; peak of all processes: at most {whole['MiB']:.0f} MiB")
+    print(f"time, product / plain: {whole['seconds'] / plainly['seconds']:.2f}")
+    for clock in ("seconds", "cpu_seconds"):
+        ratio = whole[clock] / whole["posts"] / (part[clock] / part["posts"])
+        print(f"{clock} a post, whole / half: {ratio:.2f}; 1 is linear")
 
 
 if __name__ == "__main__":

@@ -143,8 +143,8 @@ def test_order_of_directories_does_not_matter(tmp_path, monkeypatch):
     ("files", "message"),
     [
         ({"a.txt": "x"}, "neither profile/ and reference/"),
-        ({"profile/a.txt": "x"}, "neither profile/ and reference/"),
-        ({"authors/a/profile/a.txt": "x"}, "has profile/ alone"),
+        ({"profile/a.txt": "x"}, "reference/ is missing beside profile/"),
+        ({"authors/a/reference/a.txt": "x"}, "a: profile/ is missing beside reference/"),
     ],
 )
 def test_other_layouts(tmp_path, files, message):
@@ -204,6 +204,68 @@ def test_quotations_and_signatures_go(tail):
     assert own_text(ANSWER + tail) == ANSWER.strip()
 
 
+@pytest.mark.parametrize(
+    ("body", "own"),
+    [
+        # Below a quotation that itself quotes; the introduction is broken in two lines.
+        ("On 03.03.25 10:15, Tom wrote:\n> On 02.03.25, Ana wrote:\n>> Ready?\n> No.\n\nFine.",
+         "Fine."),
+        ("Yes.\n\nOn Mon, Mar 3, 2025 at 10:15 AM Tom Hill of the Harbour Office\n"
+         "<tom@example.net> wrote:\n\n> Coffee?", "Yes."),
+        ("I agree.\nTom wrote:\n> Coffee?\nWith milk.", "I agree.\nWith milk."),
+        ("You asked this:\n> Coffee?\n\nWith milk.", "You asked this:\n\nWith milk."),
+        ("Gut.\n\nTom <tom@example.net> schrieb am Mo., 3. März 2025, 10:15:\n\n> Wo?", "Gut."),
+        ("Oui.\n\nLe lun. 3 mars 2025 à 10:15, Tom <t@example.net> a écrit :\n\n> Prêt ?", "Oui."),
+        # Outlook's block above what is answered, in two languages and with asterisks.
+        ("Gut.\n\n________________________________\nVon: Tom\nGesendet: Montag, 3. März 2025\n"
+         "An: Ana\nBetreff: Zelt\n\nWo?", "Gut."),
+        ("Gut.\n\n-----Ursprüngliche Nachricht-----\nVon: Tom\nGesendet: 3. März 2025\nAn: Ana\n"
+         "Betreff: Zelt\n\nWo?", "Gut."),
+        ("Fine.\n\n*From:* Tom <tom@example.net>\n*Sent:* Monday, March 3, 2025\n*To:* Ana\n\nHm?",
+         "Fine."),
+        # Handed on.
+        ("See below.\n\n---------- Forwarded message ---------\nFrom: Eve <eve@example.com>\n"
+         "Date: Mon, 3 Mar 2025\nSubject: Rent\n\nIt goes up.", "See below."),
+        ("No.\n\nBegin forwarded message:\n\nFrom: Eve <eve@example.com>\nSubject: Rent\n"
+         "Date: 3 March 2025\n\nIt goes up.", "No."),
+        # What programs add at the end.
+        ("Ja.\n\nVon meinem iPhone gesendet\n\n> Am 03.03.2025 um 10:15 schrieb Tom:\n>\n> Ja?",
+         "Ja."),
+        ("Aye.\n" + "_" * 47 + "\nboats mailing list\nboats@example.org\n", "Aye."),
+        # Prose.
+        ("On Sunday my brother wrote:\nnothing at all.\n\nFrom: what I saw.\nTo: nobody.",
+         "On Sunday my brother wrote:\nnothing at all.\n\nFrom: what I saw.\nTo: nobody."),
+    ],
+)  # fmt: skip
+def test_what_mail_programs_write_goes_and_what_people_write_stays(body, own):
+    assert own_text(body) == own
+
+
+def test_quotations_in_html_go_and_what_stands_below_them_stays(tmp_path):
+    html = (
+        "<p>Above.</p><div>On 03.03.25 10:15, Tom wrote:</div><blockquote type='cite'>Ready?"
+        "<blockquote type='cite'>Or not?</blockquote>Tom</blockquote><p>Below.</p>"
+    )
+    make(tmp_path, {"a.eml": mail(html, "html").as_bytes()})
+    assert read_eml(tmp_path / "a.eml").text == "Above.\n\nBelow."
+
+
+def test_of_two_forms_of_a_body_the_first_with_words_counts(tmp_path):
+    message = mail(" \n")
+    message.add_alternative("<p>Only here.</p>", subtype="html")
+    message.add_attachment("Somebody else's notes.", filename="notes.txt")
+    make(tmp_path, {"a.eml": message.as_bytes()})
+    assert read_eml(tmp_path / "a.eml").text == "Only here."
+
+
+@pytest.mark.parametrize("cte", ["base64", "quoted-printable", "8bit"])
+def test_encoded_bodies_are_decoded(tmp_path, cte):
+    message = mail("")
+    message.set_content("Schöne Grüße – it’s late.\n" * 9, cte=cte)
+    make(tmp_path, {"a.eml": message.as_bytes(policy=message.policy.clone(linesep="\r\n"))})
+    assert read_eml(tmp_path / "a.eml").text == "\n".join(["Schöne Grüße – it’s late."] * 9)
+
+
 def test_answers_between_quotations_stay():
     body = "On Mon, 3 Mar 2025, Ana wrote:\n> The tent?\n\nYes, of course.\n\n> And food?\n\nNo.\n"
     assert own_text(body) == "Yes, of course.\n\nNo."
@@ -244,11 +306,35 @@ def test_mailbox_gives_every_message(tmp_path):
     ]
 
 
+def test_lines_of_a_mailbox_that_begin_with_from_stay_whether_escaped_or_not(tmp_path):
+    envelope = "From ana@example.org Mon Mar 03 09:15:00 2025\nFrom: Ana <ana@example.org>\n\n"
+    body = "First.\n\n{}From now on I write daily.\n\n"
+    content = "".join(envelope + body.format(mark) for mark in (">", ""))
+    make(tmp_path, {"profile/a.mbox": content, "reference/b.txt": "x"})
+    assert [d.text for d in read(tmp_path)[0][:-1]] == ["First.\n\nFrom now on I write daily."] * 2
+
+
+def test_messages_of_others_are_noted(tmp_path):
+    files = {f"profile/{n}.eml": mail("Mine.").as_bytes() for n in range(3)}
+    theirs = mail("Not mine.")
+    theirs.replace_header("From", "Ana Lee <ANA@example.org>")
+    files |= {"profile/3.eml": theirs.as_bytes(), "reference/b.txt": "x"}
+    assert read(make(tmp_path, files))[1] == [
+        ("mail_from_another_address", "profile/3.eml: ana@example.org")
+    ]
+
+
 def test_mail_that_cannot_be_decoded_is_reported(tmp_path):
     path = tmp_path / "profile" / "a.eml"
     make(tmp_path, {"profile/a.eml": "", "reference/b.txt": "x"})
     path.write_bytes(b"Content-Type: text/plain; charset=utf-8\n\nun gar\xe7on\n")
     assert read_eml(path).text is None
-    path.write_bytes(b"Content-Type: text/plain; charset=nobody-knows\n\ntext\n")
+    path.write_bytes(b"Content-Type: text/plain; charset=nobody-knows\n\nun gar\xe7on\n")
     assert read_eml(path).text is None
     assert read(tmp_path)[1] == [("undecodable_mail", "profile/a.eml")]
+
+
+@pytest.mark.parametrize("header", ["", "Content-Type: text/plain; charset=nobody-knows\n"])
+def test_mail_without_a_known_character_set_is_utf8(tmp_path, header):
+    make(tmp_path, {"a.eml": f"From: ana@example.org\n{header}\nSchöne Grüße"})
+    assert read_eml(tmp_path / "a.eml").text == "Schöne Grüße"

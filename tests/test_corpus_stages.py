@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,10 +13,11 @@ from click.testing import CliRunner
 
 from personalbench import paths
 from personalbench.cli import main
+from personalbench.corpus import inspection
 from personalbench.corpus.document import Document
 from personalbench.errors import UserError
 from personalbench.params import CheckParams, CorpusParams, Params
-from personalbench.stages import check, corpus
+from personalbench.stages import bundle, check, corpus
 from personalbench.storage import read_json, read_records, sha256_file
 
 RULE = {"min_profile": 3, "min_reference": 2, "min_mean_words": 5}
@@ -83,8 +85,26 @@ def test_reference_copied_into_the_profile_stops_the_pipeline_with_both_ids(copy
     corpus.run(params())
     with pytest.raises(UserError) as error:
         check.run(params())
-    assert "profile/p1.txt" in error.value.message and "reference/r1.txt" in error.value.message
+    assert "reference/r1.txt with profile/p1.txt" in error.value.message
     assert read_json(paths.QUALITY)["passed"] is False
+
+
+def test_a_check_that_fails_leaves_no_older_verdict_and_no_stage_goes_on():
+    with pytest.raises(UserError, match=r"quality\.json: no such file"):
+        bundle.run(params())
+    make()
+    corpus.run(params())
+    check.run(params())
+    paths.DOCUMENTS.write_text("no documents", encoding="utf-8")
+    with pytest.raises(UserError, match=r"documents\.jsonl, line 1"):
+        check.run(params())
+    assert not paths.QUALITY.exists()
+    make(p1=essay(4))
+    corpus.run(params())
+    with pytest.raises(UserError, match=r"reports.quality\.html"):
+        check.run(params())
+    with pytest.raises(UserError, match=r"reports.quality\.html.*reference/r1\.txt"):
+        bundle.run(params())
 
 
 def test_twice_the_same_bytes_and_no_carriage_returns():
@@ -117,14 +137,67 @@ def test_inspect_shows_what_would_become_of_a_source():
     make(p1=essay(0), p2="")
     shown = CliRunner().invoke(main, ["inspect", "ada", "--min-mean-words", "5"])
     assert shown.exit_code == 0
-    assert "found   1 authors, 4 documents" in shown.output
-    assert "dropped 1 exact duplicate" in shown.output
-    assert "noted   1 no words" in shown.output
-    assert "left out: 1 profile documents of 20, 2 reference documents of 10" in shown.output
+    assert shown.output == (
+        "ada (reader folder)\n"
+        "  found    4 documents, 576 words, 1 author\n"
+        "           split made: 2 profile, 2 reference\n"
+        "  encoding UTF-8; mail as it says itself\n"
+        "  noted    1 document without words, left out\n"
+        "           profile/p2.txt\n"
+        "  dropped  3 documents by authors who do not meet the rule\n"
+        "           profile/p0.txt, reference/r0.txt, reference/r1.txt\n"
+        "  dropped  1 exact duplicate\n"
+        "           profile/p1.txt\n"
+        "  rule     at least 20 profile and 10 reference documents, 5 words on average\n"
+        "  kept     0 of 1 author by the rule, with 0 profile and 0 reference documents, 0 words\n"
+        "           ada: 1 profile, 2 reference, 144.0 words on average; "
+        "left out: 1 profile documents of 20, 2 reference documents of 10\n"
+    )
     as_json = CliRunner().invoke(main, ["inspect", "ada", "--min-profile", "1", "--json"])
     report = json.loads(as_json.output)["report"]
     assert report["dropped"]["exact_duplicate"] == ["profile/p1.txt"]
     assert report["notes"]["no_words"] == ["profile/p2.txt"]
+
+
+def test_inspect_says_where_the_check_would_stop():
+    make(p1=essay(4).upper())
+    shown = CliRunner().invoke(main, ["inspect", "ada"])
+    assert (
+        "  noted    2 texts on both sides, or nearly: the check stage stops at it\n"
+        "           profile/p1.txt, reference/r1.txt\n"
+    ) in shown.output
+
+
+def test_inspect_has_words_for_every_reason_there_is():
+    package = Path(inspection.__file__).parent
+    paths = set(package.glob("*.py")) - {Path(inspection.__file__)}
+    source = "".join(path.read_text(encoding="utf-8") for path in paths)
+    assert set(re.findall(r'Note\(\s*"(\w+)"', source)) == set(inspection._NOTED)
+    dropped = re.findall(r'dropped\["(\w+)"\]|"(\w+_duplicate)"', source)
+    assert {a or b for a, b in dropped} == set(inspection._DROPPED)
+
+
+@pytest.mark.parametrize(
+    ("side", "message"),
+    [("profile", "reference/ is missing beside profile/"),
+     ("reference", "profile/ is missing beside reference/")],
+)  # fmt: skip
+def test_inspect_says_which_folder_is_missing(side, message):
+    Path("ada", side).mkdir(parents=True)
+    result = CliRunner().invoke(main, ["inspect", "ada"])
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"Error: ada: {message}: put texts")
+
+
+@pytest.mark.parametrize("source", ["flat", "flat/a.txt"])
+def test_inspect_says_what_a_corpus_looks_like(source):
+    Path("flat").mkdir()
+    Path("flat/a.txt").write_text("text", encoding="utf-8")
+    result = CliRunner().invoke(main, ["inspect", source])
+    assert result.exit_code == 2
+    assert (
+        "looks like no corpus: a folder has profile/ and reference/, or authors/" in result.stderr
+    )
 
 
 def test_inspect_names_what_is_missing():
@@ -145,4 +218,4 @@ def test_the_console_need_not_know_the_characters(settings):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert b"found   1 authors, 5 documents" in done.stdout
+    assert b"found    5 documents, 722 words, 1 author" in done.stdout

@@ -47,6 +47,13 @@ def test_long_fields_are_whole(tmp_path):
     assert len(read(path)[0].text) == 5 * 40_000 - 1
 
 
+def test_nul_bytes_go_and_are_counted(tmp_path):
+    path = write_csv(tmp_path / "nul.csv", [kaggle("7", "He\x00llo there")])
+    with Intake(TableReader(path, ColumnParams())) as intake:
+        assert intake.document(intake.entries[0], "profile").text == "Hello there"
+        assert intake.notes == [("nul_bytes_removed", "7-1: 1")]
+
+
 def test_a_document_of_a_million_characters_is_read_whole(tmp_path):
     path = tmp_path / "long.jsonl"
     path.write_text(json.dumps({"id": 7, "text": "word " * 240_000}), encoding="utf-8")

@@ -1,5 +1,6 @@
 """Calibration sets know what they are for, and hold no text and no names."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from personalbench.corpus.document import Document
+from personalbench.encoders import mini
 from personalbench.encoders.calibration import Calibration, calibrate
 from personalbench.errors import UserError
 
@@ -87,3 +89,12 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "c.safetensors").write_bytes(b"x" * 30)
     with pytest.raises(UserError, match="not a safetensors file"):
         Calibration.load(tmp_path / "c.safetensors")
+
+
+def test_the_shipped_set_is_for_the_shipped_encoder() -> None:
+    shipped = Calibration.load(mini.shipped("calibration.safetensors"))
+    assert (shipped.encoder, shipped.max_length, shipped.group_size) == ("luar-mini", 512, 5)
+    assert shipped.revision == mini.revision(mini.shipped("adapter.safetensors"))
+    assert shipped.vectors.shape == (50, 512)
+    assert len(set(shipped.authors)) == 50
+    assert all(re.fullmatch("[0-9a-f]{16}", name) for name in shipped.authors)

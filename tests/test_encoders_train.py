@@ -119,7 +119,9 @@ def test_only_the_adapter_learns(store: TokenStore, tmp_path: Path) -> None:
     )
 
 
-def test_refuses_shared_authors_and_another_recipe(store: TokenStore, tmp_path: Path) -> None:
+def test_refuses_shared_authors_and_a_checkpoint_of_something_else(
+    store: TokenStore, tmp_path: Path
+) -> None:
     with pytest.raises(UserError, match="'ed' is in the training and in the validation"):
         Trainer(store, made_store("ed", "gus", count=10), tmp_path, RECIPE)
     with pytest.raises(UserError, match="two authors of ten documents"):
@@ -128,3 +130,5 @@ def test_refuses_shared_authors_and_another_recipe(store: TokenStore, tmp_path: 
     Trainer(store, validation, tmp_path, RECIPE).train(1, validate_every=100)
     with pytest.raises(UserError, match="of another recipe"):
         Trainer(store, validation, tmp_path, Recipe(rank=3))
+    with pytest.raises(UserError, match="of other documents"):
+        Trainer(made_store("hal", "ida"), validation, tmp_path, RECIPE)

@@ -24,9 +24,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def model(here: Path) -> Iterator[Sequence[str]]:
-    """Options that name the stub; its params.yaml is the shipped one with another entry."""
+    """Options that name the stub; params.yaml is the shipped one with another entry."""
     stub = Stub(lambda body, number: Says(f"The text is about matter {number}."))
     text = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    text = text.replace("templates: src/personalbench/prompts\n", "")
     entry = (
         "  stub:\n    kind: server\n    family: stub\n    id: stub-1b\n    revision: 0123abc\n"
         f"    endpoints: ['{stub.endpoint}']\n    concurrency: 1\n"
@@ -189,8 +190,8 @@ def _no_reference(mine: Path) -> None:
         (_utf_16, "profile/p03.txt: not UTF-8 at byte 0, line 1"),
         (_utf_16_without_mark, "p03.txt: not UTF-8 at byte 1, line 1 but binary or UTF-16"),
         (_latin, "profile/p03.txt: not UTF-8 at byte 11, line 2"),
-        (_twice, "exact_across_splits"),
-        (_no_reference, "profile/ and reference/"),
+        (_twice, 'mine: "No text is on both sides'),
+        (_no_reference, "mine: reference/ is missing beside profile/"),
     ],
 )
 def test_a_faulty_folder_is_one_line_and_no_bundle(

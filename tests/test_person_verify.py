@@ -8,9 +8,8 @@ from click.testing import CliRunner
 
 from llm_stub import Stub, free_port
 from personalbench.cli import main
-from personalbench.params import load_params
 from personalbench.person import verify
-from personalbench.person.settings import shipped_params
+from personalbench.person.settings import settings
 from personalbench.person.verify import Check, load_fixture, verify_install
 
 
@@ -23,7 +22,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _checks(project: Path, monkeypatch: pytest.MonkeyPatch, endpoint: str) -> dict[str, Check]:
     monkeypatch.setenv("DVC_ROOT", str(project))
     monkeypatch.chdir(project)
-    params = load_params(shipped_params())
+    params = settings()
     spec = params.models["qwen3-32b"].model_copy(update={"endpoints": [endpoint]})
     params = params.model_copy(
         update={

@@ -1,5 +1,6 @@
 """Normalisation and removal of markup."""
 
+import re
 import unicodedata
 
 import pytest
@@ -115,8 +116,23 @@ def test_link_placeholders_go(post, text):
     assert clean_post(post) == text
 
 
-@given(st.lists(st.sampled_from(["urlLink", "curlLink", " ", "\n", "a", ",", "\u200b", "&nbsp;"])))
-def test_no_placeholder_survives(pieces):
-    import re
+PIECES = [
+    "urlLink",
+    "curlLink",
+    " ",
+    "\n",
+    "a",
+    ",",
+    "\u200b",
+    "\u200d",
+    "\u2640",
+    "\u0301",
+    "&nbsp;",
+]
 
-    assert not re.search(r"\burlLink", clean_post("".join(pieces)))
+
+@given(st.lists(st.sampled_from(PIECES)))
+def test_no_placeholder_survives_and_posts_are_normalised(pieces):
+    post = clean_post("".join(pieces))
+    assert not re.search(r"\burlLink", post)
+    assert normalise(post) == post

@@ -113,6 +113,20 @@ def test_sentences_hold_every_word_once(text: str) -> None:
     assert [word for part in sentences(text) for word in words(part)] == words(text)
 
 
+def test_what_is_a_word_does_not_depend_on_what_else_is_in_the_text() -> None:
+    for character in map(chr, range(0x250)):
+        for text in (character, f"a{character}7.5", f"7{character}7.{character}"):
+            assert [*words(text), "ж"] == words(f"{text} ж")
+
+
+LATIN = st.one_of(st.sampled_from("aB7'`.,-_ \n\xadß²½´’—"), st.characters(max_codepoint=0x203A))
+
+
+@given(st.text(LATIN))
+def test_words_of_latin_text_are_those_of_any_text(text: str) -> None:
+    assert [*words(text), "ж"] == words(f"{text} ж")
+
+
 @given(st.text())
 def test_words_are_their_own_words(text: str) -> None:
     assert all(words(word) == [word] for word in words(text))

@@ -8,9 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -19,6 +17,7 @@ from huggingface_hub import constants
 from ruamel.yaml import YAML
 from safetensors.torch import load_file, save_file
 
+from hub_stub import REVISION, Hub, git_hash, serving
 from personalbench.encoders import hub, mini
 from personalbench.encoders.adapter import Adapted
 from personalbench.encoders.load import load_encoder
@@ -29,7 +28,6 @@ from personalbench.params import WeightsParams
 from personalbench.storage import sha256_bytes, sha256_file
 
 TINY = Path(__file__).parent / "data" / "luar_tiny"
-REVISION = "f1db50251805ed69b43cf4f72ea2f0e231f36a1c"
 TOKENIZER = {
     "version": "1.0",
     "truncation": None,
@@ -43,99 +41,16 @@ TOKENIZER = {
 }
 
 
-class Hub(ThreadingHTTPServer):
-    """A hub with one repository at one revision.
-
-    Attributes:
-        files: What it serves.
-        announced: The hash that it gives for a file, where that is not the right one.
-        broken: Files whose first transfer breaks off half-way.
-        ranges: ``Range`` headers that it got.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.files = {
+@pytest.fixture
+def loopback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A loopback hub with the tiny checkpoint."""
+    with serving(monkeypatch, tmp_path / "cache") as server:
+        server.files = {
             "config.json": (TINY / "config.json").read_bytes(),
             "model.safetensors": (TINY / "model.safetensors").read_bytes(),
             "tokenizer.json": json.dumps(TOKENIZER).encode(),
         }
-        self.announced: dict[str, str] = {}
-        self.broken: set[str] = set()
-        self.ranges: list[str] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-def git_hash(content: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Hub
-
-    def do_HEAD(self) -> None:
-        self._answer(body=False)
-
-    def do_GET(self) -> None:
-        self._answer(body=True)
-
-    def _answer(self, body: bool) -> None:
-        prefix = f"/rrivera1849/LUAR-MUD/resolve/{REVISION}/"
-        name = self.path.removeprefix(prefix)
-        if not self.path.startswith(prefix) or name not in self.server.files:
-            self.send_response(404)
-            self.send_header("X-Error-Code", "EntryNotFound")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
-        content = self.server.files[name]
-        start = 0
-        if wanted := self.headers.get("Range"):
-            self.server.ranges.append(wanted)
-            start = int(re.fullmatch(r"bytes=(\d+)-.*", wanted)[1])
-        self.send_response(206 if wanted else 200)
-        right = hashlib.sha256(content).hexdigest() if "safe" in name else git_hash(content)
-        self.send_header("ETag", f'"{self.server.announced.get(name, right)}"')
-        self.send_header("X-Repo-Commit", REVISION)
-        self.send_header("Content-Length", str(len(content) - start))
-        if wanted:
-            self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
-        self.end_headers()
-        if not body:
-            return
-        if name in self.server.broken:
-            self.server.broken.remove(name)
-            self.wfile.write(content[: len(content) // 2])
-            self.wfile.flush()
-            self.close_connection = True
-            self.connection.close()
-            return
-        self.wfile.write(content[start:])
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
-@pytest.fixture
-def loopback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """A loopback hub, and an empty cache."""
-    server = Hub()
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    monkeypatch.setattr(constants, "ENDPOINT", server.url)
-    monkeypatch.setattr(
-        constants,
-        "HUGGINGFACE_CO_URL_TEMPLATE",
-        server.url + "/{repo_id}/resolve/{revision}/{filename}",
-    )
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-    yield server
-    server.shutdown()
-    server.server_close()
+        yield server
 
 
 def test_command_reads_the_environment(loopback: Hub, tmp_path: Path) -> None:

@@ -105,7 +105,8 @@ def weights() -> None:
 
 @main.command("train-encoder")
 @click.argument("documents", type=click.Path(path_type=Path))
-@click.argument("validation", type=click.Path(path_type=Path))
+@click.option("--without", type=click.Path(path_type=Path), help="Documents of authors to skip.")
+@click.option("--held-out", type=click.IntRange(2), default=100, show_default=True)
 @click.option("--work", type=click.Path(path_type=Path), required=True, help="Checkpoint and log.")
 @click.option("--steps", type=click.IntRange(1), required=True, help="Steps at the full rate.")
 @click.option("--decay", type=click.IntRange(1), help="Steps of decay; then write --output.")
@@ -113,24 +114,26 @@ def weights() -> None:
 @click.option("--seed", default=42, show_default=True)
 def train_encoder(
     documents: Path,
-    validation: Path,
+    without: Path | None,
+    held_out: int,
     work: Path,
     steps: int,
     decay: int | None,
     output: Path | None,
     seed: int,
 ) -> None:
-    """Train luar-mini's adapter on DOCUMENTS; VALIDATION has other authors.
+    """Train luar-mini's adapter on DOCUMENTS, as the corpus stage writes them.
 
-    Both are files of documents as the corpus stage writes them. Run again with more
-    --steps, training goes on from the checkpoint in --work.
+    Some authors are held out for validation. Run again with more --steps, training goes
+    on from the checkpoint in --work.
     """
     from personalbench.encoders.train import Recipe
     from personalbench.stages.train_encoder import run
 
     if (decay is None) != (output is None):
         raise click.UsageError("--decay and --output belong together")
-    click.echo(run(documents, validation, work, Recipe(seed=seed), steps, decay, output))
+    recipe = Recipe(seed=seed)
+    click.echo(run(documents, without, held_out, work, recipe, steps, decay, output))
 
 
 @main.command()

@@ -99,13 +99,14 @@ class CheckParams(Section):
     """Limits of the data-quality checks.
 
     Attributes:
-        language: ISO 639-1 code that every text should have; a warning otherwise.
+        language: Code of the language that every text should be in; a warning otherwise.
+            None does not look.
         min_cases: Fewest cases of a bundle.
         prompt_ngram: A prompt that shares this many words in a row with its source is
             contaminated; a warning.
     """
 
-    language: str = "en"
+    language: str | None = "en"
     min_cases: Count = 5
     prompt_ngram: Count = 8
 
@@ -207,7 +208,7 @@ class ValidateParams(Section):
     """How the encoder is tried on real text."""
 
     pairs: Count = 2500
-    documents_per_author: Annotated[int, Field(ge=2)] = 10
+    documents_per_author: Annotated[int, Field(ge=2)] = 16
 
 
 class BundleParams(Section):

@@ -6,17 +6,15 @@ that contradicts this one, or nothing.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-import great_expectations as gx
 import pandas as pd
-from great_expectations import expectations
-from great_expectations.data_context.types.base import ProgressBarsConfig
-from great_expectations.expectations.expectation import Expectation
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from py3langid import classify
-from pydantic import BaseModel, ConfigDict
+from py3langid import classify, rank
+from pydantic import BaseModel, ConfigDict, ValidationError
 from tqdm import tqdm
 
 from personalbench.corpus.document import Document
@@ -24,14 +22,15 @@ from personalbench.corpus.select import quotas
 from personalbench.errors import UserError
 from personalbench.metrics.copying import copying
 from personalbench.params import CheckParams, CorpusParams
+from personalbench.storage import read_json
 from personalbench.text.duplicates import exact_key, near_duplicate_clusters, shingles
 from personalbench.text.tokenise import words
 
 Severity = Literal["error", "warning"]
 
-gxe: Any = expectations  # its type hints do not export what it offers
-
+_SHOWN_FAULTS = 4
 _LANGUAGE_SAMPLE = 1000  # characters; more do not change the answer
+_LANGUAGE_WORDS = 10  # of fewer the language can't be told
 _CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 
 
@@ -51,6 +50,9 @@ class Fault(_Record):
     id: str
     found: str | None = None
 
+    def __str__(self) -> str:
+        return self.id if self.found is None else f"{self.id} with {self.found}"
+
 
 class CheckResult(_Record):
     """The outcome of one expectation.
@@ -58,6 +60,7 @@ class CheckResult(_Record):
     Attributes:
         name: Short and stable.
         states: What must hold, in words.
+        remedy: What to do where it does not hold.
         severity: A failed ``error`` stops the pipeline, a ``warning`` is shown.
         passed: Whether it holds of everything that was checked.
         checked: Number of documents, authors or cases.
@@ -66,10 +69,18 @@ class CheckResult(_Record):
 
     name: str
     states: str
+    remedy: str
     severity: Severity
     passed: bool
     checked: int
     faults: list[Fault]
+
+    def violation(self) -> str:
+        """Return in one line what does not hold, of what, and what to do about it."""
+        shown = [str(fault) for fault in self.faults[:_SHOWN_FAULTS]]
+        more = len(self.faults) - len(shown)
+        by = f" by {', '.join(shown)}{f' and {more} more' if more else ''}" if shown else ""
+        return f'"{self.states}" is broken{by}: {self.remedy}'
 
 
 class QualityReport(_Record):
@@ -94,16 +105,36 @@ class QualityReport(_Record):
         )
         return environment.get_template("quality.html").render(report=self)
 
-    def require_passed(self) -> None:
+    def warnings(self) -> list[str]:
+        """Return in a line each what does not hold and stops nothing."""
+        return self._violations("warning")
+
+    def require_passed(self, page: Path) -> None:
         """Stop at violations.
 
+        Args:
+            page: Where all ids can be read.
+
         Raises:
-            UserError: An error failed; names the first checks and the ids at fault.
+            UserError: An error failed; names the first ids at fault and what to do.
         """
-        if self.passed:
-            return
-        failed = [c for c in self.checks if c.severity == "error" and not c.passed]
-        raise UserError("data quality: " + "; ".join(map(_in_words, failed)))
+        if not self.passed:
+            raise UserError(f"{page}: " + "; ".join(self._violations("error")))
+
+    def _violations(self, severity: Severity) -> list[str]:
+        return [c.violation() for c in self.checks if c.severity == severity and not c.passed]
+
+
+def load_report(path: Path) -> QualityReport:
+    """Read a report that a stage wrote.
+
+    Raises:
+        UserError: There is none, or it is another version's.
+    """
+    try:
+        return QualityReport.model_validate(read_json(path))
+    except ValidationError:
+        raise UserError(f"{path}: no report of this version; run `dvc repro`") from None
 
 
 class CaseFacts(_Record):
@@ -141,13 +172,25 @@ class TrainingFacts(_Record):
 
 
 class _Check(NamedTuple):
-    """An expectation about one column of a table; None is about its number of rows."""
+    """An expectation about one column of a table.
+
+    Attributes:
+        column: None where it is about the number of rows.
+        expectation: What Great Expectations calls it, after ``Expect``.
+        limits: Its arguments beside the column.
+    """
 
     name: str
     states: str
+    remedy: str
     severity: Severity
     column: str | None
-    expectation: Expectation
+    expectation: str
+    limits: Mapping[str, object] = MappingProxyType({})
+
+
+_RUN_AGAIN = "it was edited after it was made; make it anew with `dvc repro --force corpus`"
+_ONE_SIDE = "delete one of the two, or put both on one side"
 
 
 def check_documents(
@@ -159,60 +202,93 @@ def check_documents(
         documents: All documents, with their splits.
         corpus: The thresholds they were selected by.
         params: Limits of the checks.
+
+    Raises:
+        UserError: ``check.language`` is a language that can't be told.
     """
+    known = sorted(language for language, _ in rank(""))
+    if params.language not in (None, *known):
+        raise UserError(
+            f"params.yaml: check.language: {params.language!r} can't be told; set it to null, or "
+            f"to one of {', '.join(known)}"
+        )
     quota = quotas(corpus.max_documents)
     min_profile = min(corpus.min_profile, quota["profile"] or corpus.min_profile)
     min_reference = min(corpus.min_reference, quota["reference"] or corpus.min_reference)
     about_documents = [
-        _not_empty("documents", "There are documents"),
+        _not_empty("documents", "There are documents", "put texts where corpus.path points"),
         _Check(
             "unique_ids",
             "No two documents have one id",
+            "give every document an id of its own",
             "error",
             "id",
-            gxe.ExpectColumnValuesToBeUnique(column="id"),
+            "ColumnValuesToBeUnique",
         ),
-        _null("exact_across_splits", "No text is on both sides (case and white space aside)"),
+        _null(
+            "exact_across_splits",
+            "No text is on both sides (case and white space aside)",
+            _ONE_SIDE,
+        ),
         _null(
             "near_across_splits",
-            "No text has a near duplicate on the other side (Jaccard index of three-word "
-            f"shingles from {corpus.near_duplicate})",
+            "No text is nearly one on the other side (Jaccard index of three-word shingles from "
+            f"{corpus.near_duplicate})",
+            _ONE_SIDE,
         ),
-        _null("source_across_splits", "No source (a speech, a thread) is on both sides"),
-        _null("shared_between_authors", "No text, or near duplicate, is under two authors"),
-        _Check(
-            "no_empty_text",
-            "Every document has words",
-            "error",
-            "words",
-            gxe.ExpectColumnValuesToBeBetween(column="words", min_value=1),
+        _null(
+            "source_across_splits",
+            "No source (a speech, a thread) is on both sides",
+            "put all that belongs to it on one side",
         ),
+        _null(
+            "shared_between_authors",
+            "No text, or near duplicate, is under two authors",
+            "delete both, or put both under one author",
+        ),
+        _minimum("words", "no_empty_text", "Every document has words", _RUN_AGAIN, "error", 1),
         _Check(
             "no_control_characters",
             "No text has control characters",
+            _RUN_AGAIN,
             "error",
             "text",
-            gxe.ExpectColumnValuesToNotMatchRegex(column="text", regex=_CONTROLS),
+            "ColumnValuesToNotMatchRegex",
+            {"regex": _CONTROLS},
         ),
         _Check(
             "no_urllink",
             "No text has the placeholder urlLink",
+            _RUN_AGAIN,
             "error",
             "text",
-            gxe.ExpectColumnValuesToNotMatchRegex(column="text", regex=r"\burlLink"),
-        ),
-        _Check(
-            "language",
-            f"Every text is in the language {params.language!r}",
-            "warning",
-            "language",
-            gxe.ExpectColumnValuesToBeInSet(column="language", value_set=[params.language]),
+            "ColumnValuesToNotMatchRegex",
+            {"regex": r"\burlLink"},
         ),
     ]
+    if params.language is not None:
+        about_documents.append(
+            _Check(
+                "language",
+                f"Every text of {_LANGUAGE_WORDS} words or more is in the language "
+                f"{params.language!r}",
+                "take the others out, or set check.language; encoders and judges know English best",
+                "warning",
+                "language",
+                "ColumnValuesToBeInSet",
+                {"value_set": [params.language]},
+            )
+        )
     about_authors = [
-        _minimum("profile", "profile documents", "error", min_profile),
-        _minimum("reference", "reference documents", "error", min_reference),
-        _minimum("mean_words", "words a document on average", "warning", corpus.min_mean_words),
+        _enough("profile", "profile documents", "error", min_profile, "corpus.min_profile"),
+        _enough("reference", "reference documents", "error", min_reference, "corpus.min_reference"),
+        _enough(
+            "mean_words",
+            "words a document on average",
+            "warning",
+            corpus.min_mean_words,
+            "corpus.min_mean_words",
+        ),
     ]
     return _report(
         _run(_document_table(documents, corpus.near_duplicate), about_documents)
@@ -228,34 +304,38 @@ def check_bundles(bundles: Sequence[BundleFacts], params: CheckParams) -> Qualit
         params: ``min_cases`` and ``prompt_ngram``.
     """
     about_bundles = [
-        _not_empty("bundles", "There are bundles"),
-        _minimum("cases", "cases", "error", params.min_cases),
+        _not_empty("bundles", "There are bundles", "name authors in bundle.authors"),
+        _enough("cases", "cases", "error", params.min_cases, "check.min_cases"),
     ]
-    about_references = [_null("reference_in_profile", "No reference document is in the profile")]
+    about_references = [
+        _null("reference_in_profile", "No reference document is in the profile", _RUN_AGAIN)
+    ]
     about_cases = [
         _Check(
             "unique_cases",
             "No two cases of an author have one id",
+            _RUN_AGAIN,
             "error",
             "id",
-            gxe.ExpectColumnValuesToBeUnique(column="id"),
+            "ColumnValuesToBeUnique",
         ),
-        _null("case_outside_reference", "Every case is about a reference document"),
-        _Check(
+        _null("case_outside_reference", "Every case is about a reference document", _RUN_AGAIN),
+        _minimum(
+            "prompt_words",
             "no_empty_prompt",
             "Every prompt has words",
+            "let another model write the topics (bundle.prompt_model)",
             "error",
-            "prompt_words",
-            gxe.ExpectColumnValuesToBeBetween(column="prompt_words", min_value=1),
+            1,
         ),
         _Check(
             "prompt_contamination",
             f"No prompt shares {params.prompt_ngram} words in a row with its source",
+            "let a stronger model write the topics (bundle.prompt_model)",
             "warning",
             "shared_ngram",
-            gxe.ExpectColumnValuesToBeBetween(
-                column="shared_ngram", max_value=params.prompt_ngram - 1
-            ),
+            "ColumnValuesToBeBetween",
+            {"max_value": params.prompt_ngram - 1},
         ),
     ]
     return _report(
@@ -279,55 +359,66 @@ def check_training(
         params: ``prompt_ngram``.
     """
     about_documents = [
-        _not_empty("training_documents", "There are documents to learn from"),
+        _not_empty("training_documents", "There are documents to learn from", _RUN_AGAIN),
         _Check(
             "unique_training_ids",
             "No document is in a training set twice, or in it and held out",
+            _RUN_AGAIN,
             "error",
             "id",
-            gxe.ExpectColumnValuesToBeUnique(column="id"),
+            "ColumnValuesToBeUnique",
         ),
-        _null("reference_in_training", "No reference document is in a training set"),
+        _null("reference_in_training", "No reference document is in a training set", _RUN_AGAIN),
         _null(
             "reference_near_training",
             "No document of a training set has a near duplicate among the reference documents",
+            _ONE_SIDE,
         ),
-        _Check(
+        _minimum(
+            "prompt_words",
             "no_empty_training_prompt",
             "Every prompt has words",
+            "let another model write the topics (bundle.prompt_model)",
             "error",
-            "prompt_words",
-            gxe.ExpectColumnValuesToBeBetween(column="prompt_words", min_value=1),
+            1,
         ),
         _Check(
             "training_prompt_contamination",
             f"No prompt shares {params.prompt_ngram} words in a row with its document",
+            "let a stronger model write the topics (bundle.prompt_model)",
             "warning",
             "shared_ngram",
-            gxe.ExpectColumnValuesToBeBetween(
-                column="shared_ngram", max_value=params.prompt_ngram - 1
-            ),
+            "ColumnValuesToBeBetween",
+            {"max_value": params.prompt_ngram - 1},
         ),
     ]
     return _report(_run(_training_table(sets, corpus.near_duplicate), about_documents))
 
 
-def _not_empty(name: str, states: str) -> _Check:
+def _not_empty(name: str, states: str, remedy: str) -> _Check:
     # Most expectations hold of a table without rows.
-    return _Check(name, states, "error", None, gxe.ExpectTableRowCountToBeBetween(min_value=1))
+    return _Check(name, states, remedy, "error", None, "TableRowCountToBeBetween", {"min_value": 1})
 
 
-def _null(column: str, states: str) -> _Check:
-    return _Check(column, states, "error", column, gxe.ExpectColumnValuesToBeNull(column=column))
+def _null(column: str, states: str, remedy: str) -> _Check:
+    return _Check(column, states, remedy, "error", column, "ColumnValuesToBeNull")
 
 
-def _minimum(column: str, what: str, severity: Severity, bound: int) -> _Check:
-    return _Check(
+def _minimum(
+    column: str, name: str, states: str, remedy: str, severity: Severity, bound: int
+) -> _Check:
+    limits = {"min_value": bound}
+    return _Check(name, states, remedy, severity, column, "ColumnValuesToBeBetween", limits)
+
+
+def _enough(column: str, what: str, severity: Severity, bound: int, param: str) -> _Check:
+    return _minimum(
+        column,
         f"enough_{column}",
         f"Every author has at least {bound} {what}",
+        f"add texts, or lower {param}",
         severity,
-        column,
-        gxe.ExpectColumnValuesToBeBetween(column=column, min_value=bound),
+        bound,
     )
 
 
@@ -344,23 +435,34 @@ def _document_table(documents: Sequence[Document], near_duplicate: float) -> pd.
     }
     keys = [exact_key(document.text) for document in documents]
     near: list[Hashable] = [near_cluster.get(position, key) for position, key in enumerate(keys)]
+    exact_across = _contradictions(documents, keys, lambda d: d.split)
+    near_across = _contradictions(documents, near, lambda d: d.split)
+    sources = [(document.author, document.source) for document in documents]
     return pd.DataFrame(
         {
             "id": [document.id for document in documents],
             "text": [document.text for document in documents],
             "words": [document.words for document in documents],
             "language": [
-                classify(document.text[:_LANGUAGE_SAMPLE])[0]
+                _language(document)
                 for document in tqdm(documents, desc="checking", unit="document", disable=None)
             ],
-            "exact_across_splits": _contradictions(documents, keys, lambda d: d.split),
-            "near_across_splits": _contradictions(documents, near, lambda d: d.split),
-            "source_across_splits": _contradictions(
-                documents, [document.source for document in documents], lambda d: d.split
-            ),
+            "exact_across_splits": exact_across,
+            "near_across_splits": [
+                None if exact else other
+                for exact, other in zip(exact_across, near_across, strict=True)
+            ],
+            "source_across_splits": _contradictions(documents, sources, lambda d: d.split),
             "shared_between_authors": _contradictions(documents, near, lambda d: d.author),
         }
     )
+
+
+def _language(document: Document) -> str | None:
+    if document.words < _LANGUAGE_WORDS:
+        return None
+    language: str = classify(document.text[:_LANGUAGE_SAMPLE])[0]
+    return language
 
 
 def _contradictions(
@@ -368,20 +470,22 @@ def _contradictions(
     groups: Sequence[Hashable],
     aspect: Callable[[Document], str | None],
 ) -> list[str | None]:
-    """For every document give one of its group that differs in an aspect, or None."""
-    members: dict[Hashable, list[Document]] = defaultdict(list)
+    """For every document give the id of one of its group that differs in an aspect, or None.
+
+    The first of a group gets None: another of the group names it.
+    """
+    first: dict[Hashable, Document] = {}
+    other: dict[Hashable, Document] = {}
     for document, group in zip(documents, groups, strict=True):
-        members[group].append(document)
-    # The first of the group and the first that differs from it settle it for all.
-    result: list[str | None] = []
-    for document, group in zip(documents, groups, strict=True):
-        first = members[group][0]
-        other = next((d for d in members[group] if aspect(d) != aspect(first)), None)
-        if other is None:
-            result.append(None)
-        else:
-            result.append(other.id if aspect(document) == aspect(first) else first.id)
-    return result
+        if aspect(first.setdefault(group, document)) != aspect(document):
+            other.setdefault(group, document)
+
+    def contradiction(document: Document, group: Hashable) -> str | None:
+        if group not in other or document is first[group]:
+            return None
+        return (first if aspect(document) != aspect(first[group]) else other)[group].id
+
+    return list(map(contradiction, documents, groups))
 
 
 def _author_table(documents: Sequence[Document]) -> pd.DataFrame:
@@ -456,6 +560,11 @@ def _training_table(sets: Sequence[TrainingFacts], near_duplicate: float) -> pd.
 
 def _run(table: pd.DataFrame, checks: Sequence[_Check]) -> list[CheckResult]:
     """Run expectations over a table that names its rows in the column ``id``."""
+    # Takes seconds, and who only reads a report does not need it.
+    import great_expectations as gx
+    from great_expectations import expectations
+    from great_expectations.data_context.types.base import ProgressBarsConfig
+
     context = gx.get_context(mode="ephemeral")
     context.enable_analytics(False)
     context.variables.progress_bars = ProgressBarsConfig(globally=False)
@@ -466,7 +575,9 @@ def _run(table: pd.DataFrame, checks: Sequence[_Check]) -> list[CheckResult]:
     )
     suite = context.suites.add(gx.ExpectationSuite(name="quality"))
     for check in checks:
-        suite.add_expectation(check.expectation)
+        column = {} if check.column is None else {"column": check.column}
+        make: Any = getattr(expectations, f"Expect{check.expectation}")
+        suite.add_expectation(make(**column, **check.limits))
     validation = context.validation_definitions.add(
         gx.ValidationDefinition(name="quality", data=batch, suite=suite)
     )
@@ -497,6 +608,7 @@ def _result(check: _Check, result: Any, rows: int) -> CheckResult:
     return CheckResult(
         name=check.name,
         states=check.states,
+        remedy=check.remedy,
         severity=check.severity,
         passed=bool(result.success),
         checked=rows,
@@ -507,13 +619,3 @@ def _result(check: _Check, result: Any, rows: int) -> CheckResult:
 def _report(checks: list[CheckResult]) -> QualityReport:
     passed = all(check.passed for check in checks if check.severity == "error")
     return QualityReport(passed=passed, checks=checks)
-
-
-def _in_words(check: CheckResult) -> str:
-    shown = [
-        fault.id if fault.found is None else f"{fault.id} ({fault.found})"
-        for fault in check.faults[:4]
-    ]
-    more = len(check.faults) - len(shown)
-    at_fault = ", ".join(shown) + (f" and {more} more" if more else "")
-    return f"{check.name} failed" + (f" for {at_fault}" if at_fault else "")

@@ -6,6 +6,7 @@ corpus/authors/<name>/**                            many persons, to be split
 """
 
 import os
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +18,15 @@ from personalbench.corpus.reading import Note, Parsed, RawDocument
 from personalbench.errors import UserError
 from personalbench.text.normalise import normalise
 
-_SPLITS = ("profile", "reference")
+SPLITS = ("profile", "reference")
 _SUFFIXES = (".txt", ".md", ".eml", ".mbox")
 _PART_FILES = 200
+_MISSING = {
+    "profile": "reference/ is missing beside profile/: put texts of the same person there that no "
+    "twin may see; topics and human answers are taken from them",
+    "reference": "profile/ is missing beside reference/: put texts of the same person there that "
+    "a twin may see",
+}
 
 
 class Writing(NamedTuple):
@@ -44,7 +51,9 @@ class FolderReader:
     Files lie at any depth, the case of the suffix is free, and the document's id is the
     file's path below the folder (for a message of a mailbox with ``#`` and its number).
     Hidden files and other suffixes are skipped and noted. Texts are UTF-8. The source of a
-    message is its thread, that of any other document the document itself.
+    message is its thread, that of any other document the document itself. Messages from
+    another address than most of their author's are noted: people have several, but a whole
+    mailbox also holds what others wrote.
     """
 
     path: Path
@@ -78,6 +87,7 @@ class FolderReader:
             UserError: A text is not UTF-8; names the file and the byte.
         """
         parsed = Parsed()
+        senders: dict[str, dict[str, str]] = defaultdict(dict)
         for writing in part:
             if writing.skipped:
                 parsed.notes.append(Note("skipped_file", writing.id))
@@ -85,14 +95,25 @@ class FolderReader:
                 parsed.notes.append(Note("unreadable_file", writing.id))
             elif writing.path.suffix.lower() == ".mbox":
                 for number, mail in enumerate(read_mbox(writing.path), start=1):
-                    _add_mail(mail, f"{writing.id}#{number}", writing, parsed)
+                    id = f"{writing.id}#{number}"
+                    senders[writing.author][id] = mail.sender
+                    _add_mail(mail, id, writing, parsed)
             elif writing.path.suffix.lower() == ".eml":
-                _add_mail(read_eml(writing.path), writing.id, writing, parsed)
+                mail = read_eml(writing.path)
+                senders[writing.author][writing.id] = mail.sender
+                _add_mail(mail, writing.id, writing, parsed)
             else:
                 text = normalise(_read_text(writing.path))
                 parsed.documents.append(
                     RawDocument(writing.id, writing.author, writing.id, text, None, writing.split)
                 )
+        for sender in senders.values():
+            ((usual, _),) = Counter(sender.values()).most_common(1)
+            parsed.notes.extend(
+                Note("mail_from_another_address", f"{id}: {address}")
+                for id, address in sender.items()
+                if address != usual
+            )
         return parsed
 
     def _writings(self) -> Iterator[Writing]:
@@ -102,7 +123,7 @@ class FolderReader:
             for person in (self.path / "authors").iterdir():
                 if person.is_dir() and not person.name.startswith("."):
                     yield from self._of_person(person, person.name)
-        elif all((self.path / split).is_dir() for split in _SPLITS):
+        elif any((self.path / split).is_dir() for split in SPLITS):
             yield from self._of_person(self.path, self.path.resolve().name)
         else:
             raise UserError(
@@ -111,9 +132,9 @@ class FolderReader:
             )
 
     def _of_person(self, folder: Path, author: str) -> Iterator[Writing]:
-        sides = [split for split in _SPLITS if (folder / split).is_dir()]
+        sides = [split for split in SPLITS if (folder / split).is_dir()]
         if len(sides) == 1:
-            raise UserError(f"{folder}: has {sides[0]}/ alone; make both folders, or none")
+            raise UserError(f"{folder}: {_MISSING[sides[0]]}")
         for directory, _, names in os.walk(folder):
             for name in names:
                 path = Path(directory, name)

@@ -126,6 +126,11 @@ class Intake:
         return [[self._suspects[position] for position in cluster] for cluster in clusters]
 
 
+def worker_count() -> int:
+    """Return how many processes read a source of several parts."""
+    return min(os.cpu_count() or 1, _MOST_WORKERS)
+
+
 def _prepare(reader: Reader, part: Any) -> _Batch:
     """Parse a part and compute what is needed of its texts; this is most of the work."""
     parsed = reader.parse(part)
@@ -158,7 +163,7 @@ def _in_order(work: Callable[[Any], _Batch], parts: Iterable[Any]) -> Iterator[_
     if len(ahead) < 2:
         yield from map(work, ahead)
         return
-    workers = min(os.cpu_count() or 1, _MOST_WORKERS)
+    workers = worker_count()
     # Started afresh, not forked: the caller may have threads.
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
         running: deque[Future[_Batch]] = deque()

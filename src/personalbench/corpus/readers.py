@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from personalbench.corpus.blogs import BlogsReader
-from personalbench.corpus.folder import FolderReader
+from personalbench.corpus.folder import SPLITS, FolderReader
 from personalbench.corpus.reading import Reader
 from personalbench.corpus.sotu import SotuReader
-from personalbench.corpus.table import TableReader
+from personalbench.corpus.table import TABLES, TableReader
 from personalbench.errors import UserError
 from personalbench.params import CorpusParams
 
@@ -15,19 +15,31 @@ def describe_source(source: str, params: CorpusParams) -> CorpusParams:
     """Return parameters that read ``source``: ``sotu``, a file or a folder.
 
     Raises:
-        UserError: There is no such file or folder.
+        UserError: There is no such file or folder, or it looks like no corpus.
     """
     path = Path(source)
     if source == "sotu":
         return params.model_copy(update={"reader": "sotu", "path": None})
     if not path.exists():
         raise UserError(f"{source}: no such file or folder, and not `sotu`")
+    return params.model_copy(update={"reader": _reader_of(path), "path": source})
+
+
+def _reader_of(path: Path) -> str:
+    suffix = path.suffix.lower()
     if path.is_dir():
-        persons = (path / "authors").is_dir() or (path / "profile").is_dir()
-        reader = "folder" if persons else "blogs"
-    else:
-        reader = "blogs" if path.suffix.lower() == ".zip" else "table"
-    return params.model_copy(update={"reader": reader, "path": source})
+        if any((path / name).is_dir() for name in ("authors", *SPLITS)):
+            return "folder"
+        if next(path.rglob("*.xml"), None):
+            return "blogs"
+    elif suffix == ".zip":
+        return "blogs"
+    elif suffix in TABLES:
+        return "table"
+    raise UserError(
+        f"{path}: looks like no corpus: a folder has profile/ and reference/, or authors/ with one "
+        f"folder a person, or the blog corpus; a file is blogs.zip or ends in {', '.join(TABLES)}"
+    )
 
 
 def make_reader(params: CorpusParams) -> Reader:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from personalbench.corpus.document import Document, Split
 from personalbench.corpus.intake import Entry, Intake
-from personalbench.corpus.reading import Reader
+from personalbench.corpus.reading import Note, Reader
 from personalbench.errors import UserError
 from personalbench.params import CorpusParams
 from personalbench.seeds import derive
@@ -61,7 +61,7 @@ class CorpusReport(_Record):
         found: All documents of the source (``profile`` and ``reference`` count those
             that come with a split).
         kept: What is left.
-        notes: What the reader left out, repaired or noticed: ids or paths by reason.
+        notes: What was left out on reading, repaired or noticed: ids or paths by reason.
         dropped: Ids of the documents left out by the selection, by reason.
         counts: Lengths of the lists in ``notes`` and ``dropped``.
         authors: Every author, with the reason for leaving it out.
@@ -95,7 +95,7 @@ def select(reader: Reader, params: CorpusParams, seed: int) -> tuple[list[Docume
     """
     with Intake(reader) as intake:
         dropped: dict[str, list[Entry]] = defaultdict(list)
-        unique = _drop_duplicates(
+        unique, on_both_sides = _drop_duplicates(
             intake.entries, intake.near_duplicates(params.near_duplicate), dropped
         )
         kept: list[tuple[Entry, Split]] = []
@@ -116,7 +116,7 @@ def select(reader: Reader, params: CorpusParams, seed: int) -> tuple[list[Docume
                 kept += [(entry, side) for entry in chosen]
         kept.sort(key=lambda pair: (pair[0].author, pair[0].id))
         documents = [intake.document(entry, side) for entry, side in kept]
-        notes = _places(intake.notes)
+        notes = _places([*intake.notes, *on_both_sides, *_divided_sources(unique)])
         ids = _places((reason, entry.id) for reason in dropped for entry in dropped[reason])
         report = CorpusReport(
             reader=params.reader,
@@ -153,11 +153,11 @@ def _drop_duplicates(
     entries: Sequence[Entry],
     near: Iterable[Sequence[Entry]],
     dropped: dict[str, list[Entry]],
-) -> list[Entry]:
+) -> tuple[list[Entry], list[Note]]:
     """Keep the first document of every cluster; none of a cluster that has two authors.
 
-    Where documents come with a split, the first of each side stays: which of them is out
-    of place is for the user to say, and the data-quality check stops at it.
+    Where documents come with a split, the first of each side stays and is noted: which of
+    them is out of place is for the user to say, and the data-quality check stops at it.
     """
     position = {entry.id: index for index, entry in enumerate(entries)}
     clusters = Clusters(len(entries))
@@ -169,6 +169,7 @@ def _drop_duplicates(
             clusters.join(position[cluster[0].id], position[entry.id])
 
     gone: set[int] = set()
+    on_both_sides: list[Note] = []
     for group in clusters.groups():
         members = [entries[index] for index in group]
         if len({entry.author for entry in members}) > 1:
@@ -185,7 +186,27 @@ def _drop_duplicates(
             reason = "exact_duplicate" if entry.key in kept_keys else "near_duplicate"
             dropped[reason].append(entry)
             gone.add(index)
-    return [entry for index, entry in enumerate(entries) if index not in gone]
+        if len(kept_sides) > 1:
+            on_both_sides += [
+                Note("text_on_both_sides", entries[index].id)
+                for index in group
+                if index not in gone
+            ]
+    return [entry for index, entry in enumerate(entries) if index not in gone], on_both_sides
+
+
+def _divided_sources(entries: Iterable[Entry]) -> list[Note]:
+    """Note the documents of an author's source that was put on both sides by hand."""
+    sources: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    for entry in entries:
+        if entry.split is not None:
+            sources[entry.author, entry.source].append(entry)
+    return [
+        Note("source_on_both_sides", entry.id)
+        for source in sources.values()
+        if len({entry.split for entry in source}) > 1
+        for entry in source
+    ]
 
 
 def _by_author(entries: Iterable[Entry]) -> dict[str, list[Entry]]:

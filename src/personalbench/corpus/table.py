@@ -15,6 +15,7 @@ from personalbench.corpus.reading import Note, Parsed, RawDocument
 from personalbench.errors import UserError
 from personalbench.params import ColumnParams
 
+TABLES = (".jsonl", ".csv", ".parquet")
 _PART_ROWS = 2000
 _LONGEST_FIELD = 2**31 - 1  # the csv module's default of 131,072 is a long post's length
 _HUB_COLUMNS = {"text", "date", "gender", "age", "horoscope", "job"}
@@ -60,6 +61,10 @@ class TableReader:
             written = iso_date(row.date) if row.date else None
             if self.columns.date and written is None:
                 parsed.notes.append(Note("no_date", row.id))
+            if "\x00" in row.text:
+                parsed.notes.append(
+                    Note("nul_bytes_removed", f"{row.id}: {row.text.count(chr(0))}")
+                )
             text = clean_post(row.text)
             parsed.documents.append(RawDocument(row.id, row.author, row.id, text, written))
         return parsed
@@ -99,7 +104,7 @@ class TableReader:
 
     def _rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Give every row's position, in words, and its values."""
-        formats = {".jsonl": self._json, ".csv": self._csv, ".parquet": self._parquet}
+        formats = dict(zip(TABLES, (self._json, self._csv, self._parquet), strict=True))
         suffix = self.path.suffix.lower()
         if suffix not in formats:
             raise UserError(f"{self.path}: a table's name ends in .jsonl, .csv or .parquet")

@@ -138,7 +138,7 @@ class BackboneEncoder(LuarEncoder):
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         luar = mini.untrained(folder, seed=0).requires_grad_(False).eval()
         revision = mini.PINNED["model.safetensors"]
-        return cls(luar, tokenizer, mini.PACKAGE, revision, max_length)
+        return cls(luar, tokenizer, "all-MiniLM-L6-v2", revision, max_length)
 
     def aggregate(self, vectors: Vectors) -> Vectors:
         """Mean over the documents: (B, E, H) to (B, H)."""

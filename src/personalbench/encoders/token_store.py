@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from tokenizers import Tokenizer
 from tqdm import tqdm
 
 from personalbench.corpus.document import Document
-from personalbench.storage import iterate_records
+from personalbench.storage import sha256_bytes
 
 _BATCH = 1024
 
@@ -36,22 +35,22 @@ class TokenStore:
         """Token ids of one document."""
         return self.ids[self.starts[number] : self.starts[number + 1]]
 
-    @classmethod
-    def read(cls, path: Path, tokenizer: Tokenizer, shortest: int) -> "TokenStore":
-        """Tokenise a file of documents.
-
-        Args:
-            path: Documents, one a line.
-            tokenizer: Its vocabulary has at most 65,536 entries.
-            shortest: Documents of fewer tokens are left out.
-        """
-        return cls.build(iterate_records(path, Document), tokenizer, shortest)
+    @property
+    def sha256(self) -> str:
+        """Hash of all documents in their order."""
+        return sha256_bytes(self.ids.tobytes() + self.starts.tobytes())
 
     @classmethod
     def build(
         cls, documents: Iterable[Document], tokenizer: Tokenizer, shortest: int
     ) -> "TokenStore":
-        """Tokenise documents; see :meth:`read`."""
+        """Tokenise documents.
+
+        Args:
+            documents: In any order.
+            tokenizer: Its vocabulary has at most 65,536 entries.
+            shortest: Documents of fewer tokens are left out.
+        """
         ids: list[NDArray[np.uint16]] = []
         owners: list[str] = []
         progress = tqdm(desc="tokenise", unit="document", disable=None)

@@ -2,8 +2,7 @@
 
 A step encodes a few snippets of different documents by every author of the batch once,
 and asks for each author back at several episode sizes, since an aggregation costs next
-to nothing. Episodes of recent steps stay as further negatives (Wang et al.,
-"Cross-Batch Memory for Embedding Learning", 2020).
+to nothing.
 
 The learning rate warms up and stays; what a checkpoint holds is never decayed, so that
 training can go on from it at any time. A cut takes the checkpoint, decays the rate to
@@ -36,6 +35,7 @@ from personalbench.seeds import derive
 
 _CLS, _SEP, _PAD = 101, 102, 0
 SHORTEST = 24  # tokens: shorter documents say next to nothing
+VALIDATION_DOCUMENTS = 10  # of an author: five against five
 
 
 @dataclass(frozen=True)
@@ -201,11 +201,15 @@ def validation_auc(model: Adapted, store: TokenStore, max_length: int = 256) -> 
     Every author's first documents against the next ones, and against all other
     authors' next ones: at one and at five documents.
     """
-    numbers = [members[:10] for members in store.members if len(members) >= 10][:100]
+    numbers = [
+        members[:VALIDATION_DOCUMENTS]
+        for members in store.members
+        if len(members) >= VALIDATION_DOCUMENTS
+    ][:100]
     snippets = [store.document(n)[: max_length - 2] for row in numbers for n in row]
     with parametrize.cached(), torch.autocast("cpu", torch.bfloat16):
         vectors = encode_snippets(model, snippets, np.zeros(len(snippets), dtype=np.int64))
-    vectors = vectors.reshape(len(numbers), 10, -1)
+    vectors = vectors.reshape(len(numbers), VALIDATION_DOCUMENTS, -1)
     result = {}
     for size in (1, 5):
         first = F.normalize(model.luar.aggregate(vectors[:, :size]), dim=-1)
@@ -228,7 +232,7 @@ class Trainer:
 
     Raises:
         UserError: An author is in both, validation has too few documents, or the
-            checkpoint is of another recipe.
+            checkpoint is of another recipe or of other documents.
     """
 
     def __init__(
@@ -240,7 +244,7 @@ class Trainer:
                 f"author {min(shared)!r} is in the training and in the validation documents; "
                 "validation needs authors that training never sees"
             )
-        if sum(len(members) >= 10 for members in validation.members) < 2:
+        if sum(len(own) >= VALIDATION_DOCUMENTS for own in validation.members) < 2:
             raise UserError("validation needs at least two authors of ten documents each")
         self._store, self._validation = store, validation
         self._folder, self._recipe = folder, recipe
@@ -322,6 +326,7 @@ class Trainer:
     def _state(self) -> dict[str, Any]:
         return {
             "recipe": json.dumps(asdict(self._recipe)),
+            "documents": self._store.sha256,
             "step": self.step,
             "adapter": self.model.adapter(),
             "contrast": self._contrast.state_dict(),
@@ -337,6 +342,8 @@ class Trainer:
         state = torch.load(self._checkpoint, weights_only=True)
         if state["recipe"] != json.dumps(asdict(self._recipe)):
             raise UserError(f"{self._checkpoint}: of another recipe; use another folder")
+        if state["documents"] != self._store.sha256:
+            raise UserError(f"{self._checkpoint}: of other documents; use another folder")
         self.step = state["step"]
         self.model.load_adapter(state["adapter"])
         self._contrast.load_state_dict(state["contrast"])

@@ -66,11 +66,7 @@ def prepare(
     with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as prompter:
         bundle, quality = make_bundle(writing, params, genre, cases, prompter.complete)
     frozen = keep(bundle, output)
-    warnings = [
-        f"{check.states}: not {', '.join(fault.id for fault in check.faults[:5])}"
-        for check in (*writing.quality.checks, *quality.checks)
-        if not check.passed
-    ]
+    warnings = [*writing.quality.warnings(), *quality.warnings()]
     if as_json:
         _json({**_described(frozen), "left_out": writing.left_out, "warnings": warnings})
         return

@@ -24,12 +24,14 @@ class Writing:
     """A person's documents, read and checked.
 
     Attributes:
+        source: The folder.
         author: Whose they are.
         documents: Theirs, and those of others where the folder has some.
         left_out: Ids or paths of what is not among them, by reason.
         quality: What was checked of the documents.
     """
 
+    source: Path
     author: str
     documents: tuple[Document, ...]
     left_out: Mapping[str, Sequence[str]]
@@ -66,8 +68,9 @@ def read_writing(source: Path, author: str | None, params: Params) -> Writing:
             f"{source}: {person.author} has {person.unmet} at least{_because(report)}; add some"
         )
     quality = check_documents(documents, corpus, params.check)
-    quality.require_passed()
+    quality.require_passed(source)
     return Writing(
+        source=source,
         author=person.author,
         documents=tuple(documents),
         left_out=report.notes | report.dropped,
@@ -107,7 +110,7 @@ def make_bundle(
     )
     bundle = replace(made, cases=own_cases)
     quality = check_bundles([facts(bundle)], params.check)
-    quality.require_passed()
+    quality.require_passed(writing.source)
     return bundle, quality
 
 

@@ -16,11 +16,13 @@ def settings() -> Params:
         UserError: The file of the current folder is faulty.
     """
     here = Path("params.yaml")
-    return load_params(here if here.exists() else shipped_params())
+    if here.exists():
+        return load_params(here)
+    # Its folder of templates is the repository's, for DVC to watch; elsewhere it is the package's.
+    return load_params(_shipped()).model_copy(update={"templates": None})
 
 
-def shipped_params() -> Path:
-    """The params.yaml that comes with this release."""
+def _shipped() -> Path:
     packaged = Path(__file__).parent.parent / "params.yaml"
     return packaged if packaged.exists() else Path(__file__).parents[3] / "params.yaml"
 

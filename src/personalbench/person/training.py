@@ -112,12 +112,8 @@ def _prepared(
 ) -> tuple[TrainingSet, list[str]]:
     """The training set, checked, with what the checks warn of."""
     (examples,), report = prepare([bundle], section, params)
-    report.require_passed()
-    return examples, [
-        f"{check.states}: not {', '.join(fault.id for fault in check.faults[:5])}"
-        for check in report.checks
-        if not check.passed
-    ]
+    report.require_passed(Path(bundle.author))
+    return examples, report.warnings()
 
 
 def _as_the_bundle(params: Params, bundle: Bundle) -> Params:

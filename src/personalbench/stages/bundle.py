@@ -11,7 +11,7 @@ from personalbench.errors import UserError
 from personalbench.llm.cache import ResponseCache
 from personalbench.llm.client import check_reachable, open_model
 from personalbench.params import BundleParams, Params
-from personalbench.quality import BundleFacts, CaseFacts, check_bundles
+from personalbench.quality import BundleFacts, CaseFacts, check_bundles, load_report
 from personalbench.seeds import draw
 from personalbench.stages.calls import write_usage
 from personalbench.stages.check import write_report
@@ -21,10 +21,16 @@ from personalbench.topics import make_cases
 
 
 def run(params: Params) -> str:
-    """Freeze a bundle for each drawn author."""
+    """Freeze a bundle for each drawn author.
+
+    Raises:
+        UserError: The documents have not passed the checks, there are too few authors, a
+            model does not answer, or a bundle fails the checks; names the ids at fault.
+    """
+    load_report(paths.QUALITY).require_passed(paths.QUALITY_PAGE)
+    paths.BUNDLE_QUALITY.unlink(missing_ok=True)
     # The first stage that calls a model looks at all of them: hours of generation should
-    # not end at a judge that was never there.
-    # The same holds for a template with a mistake.
+    # not end at a judge that was never there, or at a template with a mistake.
     template_hashes(params.template_folder)
     for spec in params.models_in_use():
         check_reachable(spec)
@@ -47,14 +53,13 @@ def run(params: Params) -> str:
     ]
     report = check_bundles([facts(bundle) for bundle in bundles], params.check)
     write_report(report, paths.BUNDLE_QUALITY, paths.BUNDLE_QUALITY_PAGE)
-    report.require_passed()
     empty_folder(paths.BUNDLES)
+    report.require_passed(paths.BUNDLE_QUALITY_PAGE)
     for bundle in bundles:
         freeze(bundle, paths.BUNDLES / folder_name(bundle.author))
     total = sum(len(bundle.cases) for bundle in bundles)
-    warnings = [check.name for check in report.checks if not check.passed]
-    warned = f" (warnings: {', '.join(warnings)})" if warnings else ""
-    return f"bundle: {total} cases by {len(bundles)} authors{warned} in {paths.BUNDLES}{note}"
+    done = f"bundle: {total} cases by {len(bundles)} authors in {paths.BUNDLES}{note}"
+    return "\n".join([done, *(f"warning: {warning}" for warning in report.warnings())])
 
 
 def choose_authors(documents: Sequence[Document], params: BundleParams, seed: int) -> list[str]:

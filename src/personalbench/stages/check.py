@@ -16,13 +16,13 @@ def run(params: Params) -> str:
         UserError: A check of severity ``error`` fails; names the ids at fault. The
             reports are written before.
     """
+    paths.QUALITY.unlink(missing_ok=True)  # whatever happens, no older verdict stays
     report = check_documents(read_records(paths.DOCUMENTS, Document), params.corpus, params.check)
     write_report(report, paths.QUALITY, paths.QUALITY_PAGE)
-    report.require_passed()
-    warnings = [check.name for check in report.checks if not check.passed]
-    warned = f", warnings: {', '.join(warnings)}" if warnings else ""
-    passed = len(report.checks) - len(warnings)
-    return f"check: {passed} checks passed{warned} in {paths.QUALITY_PAGE}"
+    report.require_passed(paths.QUALITY_PAGE)
+    warnings = report.warnings()
+    passed = f"check: {len(report.checks) - len(warnings)} checks passed in {paths.QUALITY_PAGE}"
+    return "\n".join([passed, *(f"warning: {warning}" for warning in warnings)])
 
 
 def write_report(report: QualityReport, record: Path, page: Path) -> None:

@@ -95,7 +95,7 @@ def _trained(
     sets, report = prepare(bundles, section, params)
     folder = paths.ADAPTERS / twin
     write_report(report, folder / "quality.json", folder / "quality.html")
-    report.require_passed()
+    report.require_passed(folder / "quality.html")
     adapters = []
     for bundle, examples in zip(bundles, sets, strict=True):
         adapter = finetune(spec, examples, section, params.seed, partial(click.echo, err=True))

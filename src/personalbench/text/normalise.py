@@ -61,6 +61,11 @@ def normalise(text: str) -> str:
     text = _REPLACED.sub(lambda character: _REPLACEMENTS[character[0]], text)
     if "\u200d" in text:
         text = _STRAY_JOINER.sub("", text)
+    return tidy(text)
+
+
+def tidy(text: str) -> str:
+    """Compose normalised text and trim its lines anew, where something was cut out of it."""
     text = unicodedata.normalize("NFC", text)
     text = "\n".join([line.strip(" ") for line in text.split("\n")])
     while "\n\n\n" in text:
