@@ -179,7 +179,9 @@ def project(bundles: list[Bundle]) -> Iterator[tuple[Params, Stub]]:
                 "seed": 7,
                 "templates": None,
                 "twins": ["finetuned"],
-                "bundle": shipped.bundle.model_copy(update={"prompt_model": "stub"}),
+                "bundle": shipped.bundle.model_copy(
+                    update={"prompt_model": "stub", "genre": "letter"}
+                ),
                 "models": {"stub": stub.spec(), "smollm2-135m": SPEC},
                 "personalize": shipped.personalize.model_copy(
                     update={
