@@ -103,9 +103,7 @@ def train(
     Raises:
         UserError: The loss is not finite.
     """
-    plan = [
-        (epoch, group) for epoch in range(params.epochs) for group in batches(trained, seed, epoch)
-    ]
+    plan = [group for epoch in range(params.epochs) for group in batches(trained, seed, epoch)]
     looks = _looks(len(plan), params.epochs)
     run = _Run(model, params.learning_rate, len(plan), checkpoint, name)
     held = [
@@ -113,7 +111,7 @@ def train(
         for group in batches(held_out, seed, 0)
     ]
     if tell is not None:
-        minutes = _seconds(model, trained, [group for _, group in plan[run.step :]]) / 60
+        minutes = _seconds(model, trained, plan[run.step :]) / 60
         tell(
             f"training {name}: {len(trained)} documents, step {run.step} of {len(plan)}, "
             f"up to {max(1, math.ceil(minutes))} minutes to go"
@@ -123,8 +121,8 @@ def train(
     saved = time.monotonic()
     with tqdm(total=len(plan), initial=run.step, desc=f"training {name}", disable=None) as bar:
         while run.step < len(plan) and not run.over():
-            group = plan[run.step][1]
-            run.advance(Batch.of([trained[position] for position in group], model.base.device))
+            group = [trained[position] for position in plan[run.step]]
+            run.advance(Batch.of(group, model.base.device))
             bar.update()
             if run.step in looks:
                 run.look(held)
@@ -192,7 +190,7 @@ class _Run:
         if not all(map(math.isfinite, values)):
             self._checkpoint.unlink(missing_ok=True)
             raise UserError(
-                f"training {self._name}: the loss is not finite after {self.step} steps; "
+                f"training {self._name}: the loss is not finite at step {self.step + 1}; "
                 "try a smaller learning_rate"
             )
 
