@@ -32,7 +32,7 @@ def test_shipped_params_load() -> None:
         ("samples: 5", "samples: 0", "personalize.few_shot.samples", "greater than or equal to 1"),
         ("temperature: 0.7", 'temperature: "1e-5"', "personalize.temperature", "number"),
         ("method: few_shot", "method: fewshot", "personalize.few_shot", "'contrastive'"),
-        ("  - few_shot", "  - few", "twins: few", "few_shot, non_personalized"),
+        ("  - few_shot", "  - few", "twins: few", "few_shot, finetuned, non_personalized"),
         ("  - few_shot", "  - profile", "twins", "stands twice"),
         ("  - few_shot", "  - ceiling", "twins: 'ceiling'", "not ceiling or floor"),
         ("  - few_shot", "  - ../up", "twins: '../up'", "lower-case letters"),

@@ -277,6 +277,30 @@ class ContrastiveParams(PromptedParams):
     authors: Count = 3
 
 
+class TrainingParams(Section):
+    """How a twin is trained.
+
+    Attributes:
+        documents: Most profile documents to learn from.
+        epochs: How often it reads them.
+        rank: Of the low-rank updates.
+        learning_rate: The highest on the way.
+        max_length: Tokens of a prompt and its document; what is longer ends there.
+    """
+
+    documents: Annotated[int, Field(ge=20)] = 200
+    epochs: Count = 2
+    rank: Count = 16
+    learning_rate: Annotated[float, Field(gt=0)] = 1e-3
+    max_length: Count = 512
+
+
+class FinetunedParams(PromptedParams, TrainingParams):
+    """The topic only, to a generator that was trained on the author's profile split."""
+
+    method: Literal["finetuned"]
+
+
 class FileParams(Section):
     """Answers that another program wrote.
 
@@ -298,7 +322,12 @@ class FileParams(Section):
 
 
 TwinParams = Annotated[
-    NonPersonalizedParams | FewShotParams | ProfileParams | ContrastiveParams | FileParams,
+    NonPersonalizedParams
+    | FewShotParams
+    | ProfileParams
+    | ContrastiveParams
+    | FinetunedParams
+    | FileParams,
     Field(discriminator="method"),
 ]
 

@@ -15,6 +15,7 @@ SCORES = Path("data/scores")
 ANALYSIS = Path("data/analysis.json")
 USAGE = Path("data/usage")
 ENCODER = Path("models/encoder")
+ADAPTERS = Path("models/adapters")
 REPORTS = Path("reports")
 QUALITY = REPORTS / "quality.json"
 QUALITY_PAGE = REPORTS / "quality.html"

@@ -157,6 +157,22 @@ class BundleFacts(_Record):
     cases: list[CaseFacts]
 
 
+class TrainingFacts(_Record):
+    """What is checked of one author's training set.
+
+    Attributes:
+        author: Whose.
+        references: The text of every reference document, by id.
+        trained: What is learnt from; a case here is a document and its own prompt.
+        held_out: What tells when to stop.
+    """
+
+    author: str
+    references: dict[str, str]
+    trained: list[CaseFacts]
+    held_out: list[CaseFacts]
+
+
 class _Check(NamedTuple):
     """An expectation about one column of a table.
 
@@ -334,6 +350,53 @@ def check_bundles(bundles: Sequence[BundleFacts], params: CheckParams) -> Qualit
     )
 
 
+def check_training(
+    sets: Sequence[TrainingFacts], corpus: CorpusParams, params: CheckParams
+) -> QualityReport:
+    """Check what twins are trained on.
+
+    Args:
+        sets: One an author.
+        corpus: ``near_duplicate``.
+        params: ``prompt_ngram``.
+    """
+    about_documents = [
+        _not_empty("training_documents", "There are documents to learn from", _RUN_AGAIN),
+        _Check(
+            "unique_training_ids",
+            "No document is in a training set twice, or in it and held out",
+            _RUN_AGAIN,
+            "error",
+            "id",
+            "ColumnValuesToBeUnique",
+        ),
+        _null("reference_in_training", "No reference document is in a training set", _RUN_AGAIN),
+        _null(
+            "reference_near_training",
+            "No document of a training set has a near duplicate among the reference documents",
+            _ONE_SIDE,
+        ),
+        _minimum(
+            "prompt_words",
+            "no_empty_training_prompt",
+            "Every prompt has words",
+            "let another model write the topics (bundle.prompt_model)",
+            "error",
+            1,
+        ),
+        _Check(
+            "training_prompt_contamination",
+            f"No prompt shares {params.prompt_ngram} words in a row with its document",
+            "let a stronger model write the topics (bundle.prompt_model)",
+            "warning",
+            "shared_ngram",
+            "ColumnValuesToBeBetween",
+            {"max_value": params.prompt_ngram - 1},
+        ),
+    ]
+    return _report(_run(_training_table(sets, corpus.near_duplicate), about_documents))
+
+
 def _not_empty(name: str, states: str, remedy: str) -> _Check:
     # Most expectations hold of a table without rows.
     return _Check(name, states, remedy, "error", None, "TableRowCountToBeBetween", {"min_value": 1})
@@ -470,6 +533,31 @@ def _case_table(bundles: Sequence[BundleFacts]) -> pd.DataFrame:
             for case in bundle.cases
         ),
     )
+
+
+def _training_table(sets: Sequence[TrainingFacts], near_duplicate: float) -> pd.DataFrame:
+    rows = []
+    for each in sets:
+        examples = [*each.trained, *each.held_out]
+        names = list(each.references)
+        near: dict[int, str] = {}
+        texts = [*each.references.values(), *(example.source_text for example in examples)]
+        for cluster in near_duplicate_clusters(shingles(texts), near_duplicate):
+            reference = next((names[place] for place in cluster if place < len(names)), None)
+            if reference is not None:
+                near |= {place - len(names): reference for place in cluster}
+        for number, example in enumerate(examples):
+            rows.append(
+                (
+                    f"{each.author}/{example.document}",
+                    example.document if example.document in each.references else None,
+                    near.get(number),
+                    len(words(example.prompt)),
+                    copying(example.prompt, [example.source_text]).longest_run_words,
+                )
+            )
+    columns = ("reference_in_training", "reference_near_training", "prompt_words", "shared_ngram")
+    return _table(["id", *columns], rows)
 
 
 def _run(table: pd.DataFrame, checks: Sequence[_Check]) -> list[CheckResult]:

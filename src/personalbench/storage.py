@@ -40,6 +40,18 @@ def atomic_write(path: Path) -> Iterator[TextIO]:
         raise
 
 
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write bytes; the file takes its name only when all are written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.incomplete")
+    try:
+        temporary.write_bytes(data)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write indented JSON; NaN and infinity raise ``ValueError``."""
     with atomic_write(path) as file:

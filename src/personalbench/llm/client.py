@@ -18,7 +18,14 @@ from tqdm import tqdm
 from personalbench.errors import UserError
 from personalbench.llm.cache import Response, ResponseCache, answer_key
 from personalbench.llm.clean import clean
-from personalbench.llm.embedded import Address, Layout, embedded_servers, locate, model_file
+from personalbench.llm.embedded import (
+    Address,
+    Layout,
+    ServedAdapter,
+    embedded_servers,
+    locate,
+    model_file,
+)
 from personalbench.llm.prefixes import SharedPrefixes, Work
 from personalbench.llm.types import Reply, Request, Weighed
 from personalbench.params import ModelParams
@@ -152,9 +159,14 @@ class Model:
     """
 
     def __init__(
-        self, spec: ModelParams, cache: ResponseCache | None, patience: Patience, stack: ExitStack
+        self,
+        spec: ModelParams,
+        cache: ResponseCache | None,
+        patience: Patience,
+        stack: ExitStack,
     ) -> None:
         self.spec = spec
+        self.adapter: ServedAdapter | None = None
         self.cache = cache
         self.patience = patience
         self.replies: list[Reply] = []
@@ -198,10 +210,18 @@ class Model:
         self.replies += [replies[key] for key in dict.fromkeys(keys)]
         return [replies[key] for key in keys]
 
+    def put_on(self, adapter: ServedAdapter) -> None:
+        """Answer with these LoRA weights from now on; a server with others is closed."""
+        self._stack.close()
+        self.addresses = None
+        self.adapter = adapter
+
     def _open(self) -> list[Address]:
         if self.addresses is None:
             if self.spec.kind == "embedded":
-                self.addresses = self._stack.enter_context(embedded_servers(self.spec))
+                self.addresses = self._stack.enter_context(
+                    embedded_servers(self.spec, self.adapter)
+                )
             else:
                 check_reachable(self.spec, patience=self.patience)
                 self.addresses = _addresses(self.spec)
@@ -210,8 +230,11 @@ class Model:
     def key(self, request: Request) -> str:
         """Key of the request's answer in the cache."""
         spec = self.spec
+        # A model without an adapter has the key that it had before there were adapters.
+        trained = {} if self.adapter is None else {"adapter": self.adapter.sha256}
         return answer_key(
             {
+                **trained,
                 "id": spec.id,
                 "revision": spec.revision,
                 "quantization": spec.quantization,

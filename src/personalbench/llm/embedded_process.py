@@ -21,6 +21,8 @@ def main() -> None:
         params.model_alias = {settings["name"]}  # else answers name the file, with its path
         if settings["chat_template"] is not None:
             params.chat_template = settings["chat_template"]
+        if settings["adapter"] is not None:
+            params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(settings["adapter"], 1.0)]
         params.hostnames = ["127.0.0.1"]
         params.port = 0
         params.api_keys = [settings["api_key"]]

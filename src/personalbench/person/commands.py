@@ -130,6 +130,87 @@ def answer(bundle: Path, method: str, model: str | None, output: Path, as_json: 
 
 @click.command()
 @click.argument("bundle", type=_PATH)
+@click.option("--output", type=_PATH, required=True, help="Folder for adapter and answers.")
+@click.option("--model", help="Who is trained: an embedded model of the registry.")
+@click.option("--documents", type=click.IntRange(20), help="Most to learn from.")
+@click.option("--epochs", type=click.IntRange(1), help="How often to read them.")
+@click.option("--rank", type=click.IntRange(1), help="Of the low-rank updates.")
+@click.option("--learning-rate", type=click.FloatRange(0, min_open=True), help="The highest.")
+@click.option("--max-length", type=click.IntRange(1), help="Tokens of prompt and document.")
+@_JSON
+def train(
+    bundle: Path, output: Path, model: str | None, as_json: bool, **given: float | None
+) -> None:
+    """Train a twin on a bundle's profile documents, and let it answer the prompts.
+
+    Nothing of the reference documents is learnt. A training that was stopped goes on where
+    it was, and the same training is never done twice. `score` takes the answers.
+    """
+    from functools import partial
+
+    from personalbench.bundle import load_bundle
+    from personalbench.llm.registry import find_model
+    from personalbench.person.settings import settings
+    from personalbench.person.training import (
+        ANSWERS,
+        described,
+        require_free,
+        section_of,
+        summary,
+        train_twin,
+        write_twin,
+    )
+
+    params = settings()
+    name = model or params.personalize.generator
+    find_model(params.models, name)
+    require_free(output)
+    tell = partial(click.echo, err=True)
+    twin = train_twin(load_bundle(bundle), section_of(name, given), params, tell)
+    write_twin(twin, output)
+    if as_json:
+        _json({"output": str(output), **described(twin)})
+        return
+    for line in summary(twin):
+        _say(line)
+    _say(f"Now: personalbench score {bundle} --answers {output / ANSWERS} --output RUN")
+
+
+@click.command("training-data")
+@click.argument("bundle", type=_PATH)
+@click.option("--output", type=_PATH, required=True, help="Folder for train and valid.")
+@click.option("--documents", type=click.IntRange(20), help="Most to learn from.")
+@click.option("--model", help="Who will be trained: a name in the registry; its context counts.")
+@_JSON
+def training_data(
+    bundle: Path, output: Path, documents: int | None, model: str | None, as_json: bool
+) -> None:
+    """Write what a twin is trained on, for another trainer: conversations, one a line.
+
+    train.jsonl and valid.jsonl hold profile documents only, each as the answer to a prompt
+    like a case's.
+    """
+    from personalbench.bundle import load_bundle
+    from personalbench.llm.registry import find_model
+    from personalbench.person import training
+    from personalbench.person.settings import settings
+
+    params = settings()
+    name = model or params.personalize.generator
+    find_model(params.models, name)
+    section = training.section_of(name, {"documents": documents})
+    made, warnings = training.training_data(load_bundle(bundle), section, params, output)
+    counts = {"trained": len(made.trained), "held_out": len(made.held_out)}
+    if as_json:
+        _json({"output": str(output), **counts, "flags": made.flags, "warnings": warnings})
+        return
+    _say(f"{output}: {counts['trained']} documents to learn from, {counts['held_out']} held out")
+    for note in (*(flag.replace("_", " ") for flag in made.flags), *warnings):
+        _say(f"warning: {note}")
+
+
+@click.command()
+@click.argument("bundle", type=_PATH)
 @click.option("--answers", type=_PATH, required=True, help="The twin's answers, JSON Lines.")
 @click.option("--baseline-answers", type=_PATH, help="Those of the model without the person.")
 @click.option("--calibration", type=_PATH, help="Unrelated writers, for another encoder.")
@@ -331,7 +412,20 @@ def verify_install(as_json: bool) -> None:
         raise SystemExit(1)
 
 
-COMMANDS = (verify_install, prepare, prompts, answer, score, show, compare, history, bundle, schema)
+COMMANDS = (
+    verify_install,
+    prepare,
+    prompts,
+    answer,
+    train,
+    training_data,
+    score,
+    show,
+    compare,
+    history,
+    bundle,
+    schema,
+)
 
 
 def _required(

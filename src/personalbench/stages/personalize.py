@@ -1,16 +1,21 @@
 """Stage `personalize@twin`: a twin answers every case."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+import click
+
 from personalbench import paths
-from personalbench.bundle import Bundle, load_bundles
+from personalbench.bundle import Bundle, folder_name, load_bundles
 from personalbench.llm.cache import ResponseCache
 from personalbench.llm.client import Model, open_model
-from personalbench.params import FileParams, Params, PromptedParams
+from personalbench.params import FileParams, FinetunedParams, Params, PromptedParams
 from personalbench.stages.calls import hold_to_limit, write_usage
-from personalbench.storage import write_records
+from personalbench.storage import empty_folder, write_json, write_records
 from personalbench.text.tokenise import words
+from personalbench.training.adapters import Adapter, copy_adapter, served
 from personalbench.twins.answers import Answer, answer
 from personalbench.twins.outside import read_answers
 from personalbench.twins.prompts import Generator
@@ -20,11 +25,15 @@ def run(params: Params, twin: str) -> str:
     """Write the answers of one twin."""
     bundles = load_bundles(paths.BUNDLES)
     section = params.personalize.twin(twin)
+    empty_folder(paths.ADAPTERS / twin)  # stays empty unless the twin is trained
     model = None
     if isinstance(section, FileParams):
         answers = read_answers(Path(section.answers), bundles, twin, section.allow_missing)
     else:
-        answers, model = written(params, twin, section, bundles)
+        adapters = (
+            _trained(params, twin, section, bundles) if isinstance(section, FinetunedParams) else ()
+        )
+        answers, model = written(params, twin, section, bundles, adapters)
     results = [None if answer.status == "ok" else answer.reason for answer in answers]
     if model is not None:
         limit = params.personalize.max_failure_rate
@@ -41,9 +50,13 @@ def run(params: Params, twin: str) -> str:
 
 
 def written(
-    params: Params, twin: str, section: PromptedParams, bundles: Sequence[Bundle]
+    params: Params,
+    twin: str,
+    section: PromptedParams,
+    bundles: Sequence[Bundle],
+    adapters: Sequence[Adapter] = (),
 ) -> tuple[list[Answer], Model]:
-    """Have the twin's generator write the answers."""
+    """Have the twin's generator write the answers; a trained one has an adapter an author."""
     shared = params.personalize
     spec = params.models[section.generator or shared.generator]
     with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as model:
@@ -59,4 +72,36 @@ def written(
             seed=params.seed,
             templates=params.template_folder,
         )
-        return answer(bundles, twin, section, generator), model
+        if not adapters:
+            return answer(bundles, twin, section, generator), model
+        answers: list[Answer] = []
+        for bundle, adapter in zip(bundles, adapters, strict=True):
+            model.put_on(served(adapter, spec))
+            answers += answer([bundle], twin, section, replace(generator, training=adapter.record))
+        return answers, model
+
+
+def _trained(
+    params: Params, twin: str, section: FinetunedParams, bundles: Sequence[Bundle]
+) -> list[Adapter]:
+    """Train the generator for every author, where that has not been done yet."""
+    # Great Expectations takes seconds to import.
+    from personalbench.stages.check import write_report
+    from personalbench.training.finetune import finetune, prepare, require_trainable
+    from personalbench.training.perplexity import reference_perplexity
+
+    spec = params.models[section.generator or params.personalize.generator]
+    require_trainable(spec, section)
+    sets, report = prepare(bundles, section, params)
+    folder = paths.ADAPTERS / twin
+    write_report(report, folder / "quality.json", folder / "quality.html")
+    report.require_passed(folder / "quality.html")
+    adapters = []
+    for bundle, examples in zip(bundles, sets, strict=True):
+        adapter = finetune(spec, examples, section, params.seed, partial(click.echo, err=True))
+        own = folder / folder_name(bundle.author)
+        copy_adapter(adapter, own)
+        perplexity = reference_perplexity(spec, adapter, bundle)
+        write_json(own / "perplexity.json", perplexity.model_dump(mode="json"))
+        adapters.append(adapter)
+    return adapters

@@ -10,7 +10,7 @@ from personalbench.llm.types import Reply, Request, Status
 from personalbench.params import PromptedParams
 from personalbench.seeds import derive
 from personalbench.topics import with_first_sentences
-from personalbench.twins import contrastive, few_shot, non_personalized, profile
+from personalbench.twins import contrastive, few_shot, finetuned, non_personalized, profile
 from personalbench.twins.prompts import Generator, Prompt
 
 METHODS: dict[str, ModuleType] = {
@@ -18,6 +18,7 @@ METHODS: dict[str, ModuleType] = {
     "few_shot": few_shot,
     "profile": profile,
     "contrastive": contrastive,
+    "finetuned": finetuned,
 }
 
 

@@ -9,6 +9,7 @@ from personalbench.corpus.document import Document
 from personalbench.llm.types import Ask, Message
 from personalbench.seeds import draw
 from personalbench.templates import SHIPPED, Template
+from personalbench.training.records import AdapterRecord
 
 # A cautious estimate for English under the tokenizers in use: more is cut than must be.
 CHARACTERS_PER_TOKEN = 3.5
@@ -52,6 +53,7 @@ class Generator:
         temperature: Of the answers.
         seed: The run's seed.
         templates: Folder of the prompt templates.
+        training: How it was trained for the author; None for an untrained one.
     """
 
     ask: Ask
@@ -60,6 +62,7 @@ class Generator:
     temperature: float
     seed: int
     templates: Path = SHIPPED
+    training: AdapterRecord | None = None
 
 
 def sample(bundle: Bundle, count: int, seed: int, purpose: str) -> tuple[list[Document], list[str]]:

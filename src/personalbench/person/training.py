@@ -1,0 +1,197 @@
+"""Training a twin of one person: an adapter, and its answers to the bundle's cases."""
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel as Model
+from pydantic import ConfigDict
+
+from personalbench.bundle import Bundle
+from personalbench.errors import UserError
+from personalbench.llm.types import Message, user
+from personalbench.params import FinetunedParams, ModelParams, Params
+from personalbench.person.answering import AnswerLine, answer_lines
+from personalbench.stages.personalize import written
+from personalbench.storage import write_json, write_records
+from personalbench.training.adapters import RECORD, Adapter, copy_adapter, served
+from personalbench.training.examples import Example, TrainingSet
+from personalbench.training.finetune import finetune, prepare, require_trainable
+from personalbench.training.perplexity import Perplexity, reference_perplexity
+
+ANSWERS = "answers.jsonl"
+
+
+@dataclass(frozen=True)
+class TrainedTwin:
+    """What a training left.
+
+    Attributes:
+        adapter: The learnt weights.
+        base: The model below.
+        lines: The answers to every case.
+        perplexity: Of the reference documents, before and after.
+        warnings: Checks of the training set that say something, with ids.
+    """
+
+    adapter: Adapter
+    base: ModelParams
+    lines: list[AnswerLine]
+    perplexity: Perplexity
+    warnings: list[str]
+
+
+def train_twin(
+    bundle: Bundle, section: FinetunedParams, params: Params, tell: Callable[[str], None]
+) -> TrainedTwin:
+    """Train the generator on a bundle's profile and let it answer the cases.
+
+    Args:
+        bundle: The person's.
+        section: How to train.
+        params: The rest of params.yaml.
+        tell: Takes lines about the progress.
+
+    Raises:
+        UserError: The generator can't be trained, the profile has too few documents, or the
+            model that wrote the cases' topics is not in the registry.
+    """
+    params = _as_the_bundle(params, bundle)
+    spec = params.models[section.generator or params.personalize.generator]
+    require_trainable(spec, section)
+    examples, warnings = _prepared(bundle, section, params)
+    adapter = finetune(spec, examples, section, params.seed, tell)
+    answers, _ = written(params, "finetuned", section, [bundle], [adapter])
+    perplexity = reference_perplexity(spec, adapter, bundle)
+    return TrainedTwin(adapter, spec, answer_lines(answers), perplexity, warnings)
+
+
+def training_data(
+    bundle: Bundle, section: FinetunedParams, params: Params, folder: Path
+) -> tuple[TrainingSet, list[str]]:
+    """Write what a twin would be trained on, for somebody else's trainer.
+
+    ``train.jsonl`` and ``valid.jsonl`` have one conversation a line, as mlx-lm, TRL and
+    others read it.
+
+    Args:
+        bundle: The person's.
+        section: How many documents; the generator's context bounds their length.
+        params: The rest of params.yaml.
+        folder: Where to write.
+
+    Returns:
+        What was written, and warnings of the checks.
+
+    Raises:
+        UserError: As :func:`train_twin`.
+    """
+    examples, warnings = _prepared(bundle, section, _as_the_bundle(params, bundle))
+    for name, part in (("train", examples.trained), ("valid", examples.held_out)):
+        write_records(folder / f"{name}.jsonl", map(_conversation, part))
+    return examples, warnings
+
+
+class Conversation(Model):
+    """A document as the answer to its prompt."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    messages: tuple[Message, ...]
+
+
+def _conversation(example: Example) -> Conversation:
+    answer = Message(role="assistant", content=example.text)
+    return Conversation(messages=(*user(example.prompt), answer))
+
+
+def _prepared(
+    bundle: Bundle, section: FinetunedParams, params: Params
+) -> tuple[TrainingSet, list[str]]:
+    """The training set, checked, with what the checks warn of."""
+    (examples,), report = prepare([bundle], section, params)
+    report.require_passed(Path(bundle.author))
+    return examples, report.warnings()
+
+
+def _as_the_bundle(params: Params, bundle: Bundle) -> Params:
+    """Seed, genre and prompt model of the bundle, so that training and cases look alike."""
+    made = bundle.manifest.prompt_model
+    for name, spec in sorted(params.models.items()):
+        if (spec.id, spec.revision) == (made.id, made.revision):
+            topics = {"prompt_model": name, "genre": bundle.manifest.genre}
+            return params.model_copy(
+                update={
+                    "seed": bundle.manifest.seed,
+                    "bundle": params.bundle.model_copy(update=topics),
+                }
+            )
+    raise UserError(
+        f"models: no entry is {made.id} {made.revision[:12]}, which wrote the bundle's topics; "
+        "add it, for the documents' topics must be made alike"
+    )
+
+
+def section_of(model: str, given: Mapping[str, float | None]) -> FinetunedParams:
+    """The section of a twin: what is given, and the defaults."""
+    values = {name: value for name, value in given.items() if value is not None}
+    return FinetunedParams.model_validate({"method": "finetuned", "generator": model, **values})
+
+
+def require_free(folder: Path) -> None:
+    """Make sure that nothing but a trained twin would be replaced.
+
+    Raises:
+        UserError: The folder exists and is none.
+    """
+    if folder.exists() and not (folder / RECORD).is_file():
+        raise UserError(f"{folder}: exists and is no trained twin; name another folder")
+
+
+def write_twin(twin: TrainedTwin, folder: Path) -> None:
+    """Write the adapter for peft and for llama.cpp, the answers, and the diagnostic."""
+    unfinished = folder.with_name(f".{folder.name}.incomplete")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    try:
+        copy_adapter(twin.adapter, unfinished)
+        shutil.copyfile(served(twin.adapter, twin.base).path, unfinished / "adapter.gguf")
+        write_json(unfinished / "perplexity.json", twin.perplexity.model_dump(mode="json"))
+        write_records(unfinished / ANSWERS, twin.lines)
+        shutil.rmtree(folder, ignore_errors=True)
+        unfinished.rename(folder)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+
+
+def described(twin: TrainedTwin) -> dict[str, Any]:
+    """A twin for programs."""
+    return {
+        "training": twin.adapter.record.model_dump(mode="json"),
+        "perplexity": twin.perplexity.model_dump(mode="json"),
+        "answers": len(twin.lines),
+        "failed": {line.case_id: line.reason for line in twin.lines if line.reason is not None},
+        "warnings": twin.warnings,
+    }
+
+
+def summary(twin: TrainedTwin) -> list[str]:
+    """A twin in sentences."""
+    record = twin.adapter.record
+    first, best = record.curve[0], min(record.curve, key=lambda point: point.held_out)
+    notes = [flag.replace("_", " ") for flag in record.flags]
+    if record.cut:
+        notes.append(f"{record.cut} cut at {record.params.max_length} tokens")
+    failed = [line for line in twin.lines if line.reason is not None]
+    return [
+        f"learnt from {len(record.trained)} documents" + (f" ({', '.join(notes)})" * bool(notes)),
+        f"loss on {len(record.held_out)} held-out profile documents: {first.held_out:.3f} before, "
+        f"{best.held_out:.3f} after step {best.step} of {record.steps}",
+        f"perplexity of {twin.perplexity.documents} reference documents (a diagnostic): "
+        f"{twin.perplexity.base:.1f} before, {twin.perplexity.trained:.1f} after",
+        f"{len(twin.lines)} answers, {len(failed)} failed",
+        *(f"failed: {line.case_id}: {line.reason}" for line in failed),
+        *(f"warning: {warning}" for warning in twin.warnings),
+    ]

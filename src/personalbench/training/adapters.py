@@ -1,0 +1,142 @@
+"""Adapters by what they were made from: the same inputs are never trained twice.
+
+A folder holds ``adapter_model.safetensors`` and ``adapter_config.json`` as peft, vLLM and
+others read them, and ``adapter.json``, which says what they are. It takes its name when it
+is whole.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from personalbench.bundle import ModelIdentity
+from personalbench.errors import UserError
+from personalbench.llm.embedded import ServedAdapter, locate, model_file
+from personalbench.params import ModelParams, TrainingParams
+from personalbench.paths import cache_folder
+from personalbench.storage import read_json, sha256_bytes, sha256_file, write_bytes, write_json
+from personalbench.training.examples import TrainingSet
+from personalbench.training.records import AdapterRecord
+
+WEIGHTS = "adapter_model.safetensors"
+RECORD = "adapter.json"
+_CONFIG = "adapter_config.json"
+FILES = (WEIGHTS, _CONFIG, RECORD)
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """A whole, verified adapter on disk."""
+
+    folder: Path
+    record: AdapterRecord
+
+
+def identity(spec: ModelParams) -> ModelIdentity:
+    """Which base model an entry of the registry is."""
+    return ModelIdentity(id=spec.id, revision=spec.revision)
+
+
+def recipe(params: TrainingParams) -> TrainingParams:
+    """What concerns the training alone, of a twin's section."""
+    return TrainingParams(**params.model_dump(include=set(TrainingParams.model_fields)))
+
+
+def hash_of(examples: TrainingSet) -> str:
+    """SHA-256 of everything that training sees."""
+    return sha256_bytes(_json(asdict(examples)))
+
+
+def adapter_key(spec: ModelParams, examples: TrainingSet, params: TrainingParams, seed: int) -> str:
+    """SHA-256 of everything that decides what comes out, but for the machine."""
+    return sha256_bytes(
+        _json(
+            {
+                "format": AdapterRecord.model_fields["format"].default,
+                "base": identity(spec).model_dump(),
+                "training_set": hash_of(examples),
+                "params": recipe(params).model_dump(exclude={"documents"}),
+                "seed": seed,
+            }
+        )
+    )
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, allow_nan=False).encode()
+
+
+def kept(key: str) -> Path:
+    """Where an adapter of that key lies or will lie; the checkpoint lies beside it."""
+    return cache_folder("adapters") / key
+
+
+def checkpoint_of(folder: Path) -> Path:
+    """The checkpoint of an unfinished training."""
+    return folder.with_name(f"{folder.name}.checkpoint")
+
+
+def write_adapter(
+    folder: Path, weights: bytes, config: Mapping[str, Any], record: AdapterRecord
+) -> Adapter:
+    """Write an adapter, whole or not at all."""
+    unfinished = folder.with_name(f".{folder.name}.incomplete")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    try:
+        write_bytes(unfinished / WEIGHTS, weights)
+        write_json(unfinished / _CONFIG, dict(config))
+        write_json(unfinished / RECORD, record.model_dump(mode="json"))
+        os.rename(unfinished, folder)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+    return Adapter(folder, record)
+
+
+def load_adapter(folder: Path, base: ModelParams) -> Adapter:
+    """Load an adapter and verify it.
+
+    Raises:
+        UserError: It is not whole, its weights have changed, or it is one of another base
+            model.
+    """
+    path = folder / RECORD
+    try:
+        record = AdapterRecord.model_validate_json(json.dumps(read_json(path)))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UserError(f"{path}: {where}: {first['msg']}; train it anew") from None
+    if record.base != identity(base):
+        raise UserError(
+            f"{path}: an adapter of {record.base.id} {record.base.revision[:12]}, not of "
+            f"{base.id} {base.revision[:12]}; name that model as generator or train anew"
+        )
+    weights = folder / WEIGHTS
+    if not weights.is_file() or sha256_file(weights) != record.weights:
+        raise UserError(f"{weights}: missing or changed since training; delete {folder}")
+    return Adapter(folder, record)
+
+
+def served(adapter: Adapter, base: ModelParams) -> ServedAdapter:
+    """The adapter as the embedded server takes it, made once."""
+    path = adapter.folder / "adapter.gguf"
+    if not path.is_file():
+        from personalbench.training.gguf import write_gguf
+
+        alpha = read_json(adapter.folder / _CONFIG)["lora_alpha"]
+        write_gguf(adapter.folder / WEIGHTS, locate(model_file(base)), alpha, path)
+    return ServedAdapter(path, adapter.record.weights)
+
+
+def copy_adapter(adapter: Adapter, folder: Path) -> None:
+    """Put an adapter where the pipeline keeps its outputs."""
+    folder.mkdir(parents=True)
+    for name in FILES:
+        shutil.copyfile(adapter.folder / name, folder / name)

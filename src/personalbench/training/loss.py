@@ -1,0 +1,83 @@
+"""Cross-entropy of documents, without ever holding all logits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from personalbench.training.base import Adapted, Tokens
+
+_PAD = 0
+_ROWS = 256
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Examples of similar length, padded at the end.
+
+    Attributes:
+        ids: (B, L)
+        source: Positions in the flattened rows from which a document token is predicted.
+        target: The tokens at the positions after them.
+    """
+
+    ids: Tensor
+    source: Tensor
+    target: Tensor
+
+    @classmethod
+    def of(cls, examples: Sequence[Tokens], device: torch.device) -> "Batch":
+        """Put examples together. Only document tokens are targets."""
+        width = max(len(each.ids) for each in examples)
+        ids = torch.full((len(examples), width), _PAD)
+        source = []
+        for row, each in enumerate(examples):
+            ids[row, : len(each.ids)] = torch.tensor(each.ids)
+            source.append(row * width + torch.arange(each.start - 1, len(each.ids) - 1))
+        positions = torch.cat(source)
+        target = ids.flatten()[positions + 1]
+        return cls(ids.to(device), positions.to(device), target.to(device))
+
+
+def learn(model: Adapted, batch: Batch) -> float:
+    """Sum of the loss over the batch's document tokens; gradients of its mean are added.
+
+    The output embeddings are frozen, so the gradient of the hidden states follows from the
+    logits at once, some rows at a time: neither all logits nor their gradient are held.
+    """
+    states = model.hidden(batch.ids).flatten(0, 1)[batch.source]
+    total, gradient = _cross_entropy(states.detach(), batch.target, model.head, with_gradient=True)
+    assert gradient is not None
+    states.backward(gradient / len(batch.target))  # type: ignore[no-untyped-call]
+    return total
+
+
+@torch.no_grad()
+def evaluate(model: Adapted, batch: Batch) -> float:
+    """Sum of the loss over the batch's document tokens."""
+    states = model.hidden(batch.ids).flatten(0, 1)[batch.source]
+    return _cross_entropy(states, batch.target, model.head, with_gradient=False)[0]
+
+
+@torch.no_grad()
+def _cross_entropy(
+    states: Tensor, target: Tensor, head: Tensor, *, with_gradient: bool
+) -> tuple[float, Tensor | None]:
+    """Summed negative log-likelihood, and its gradient by the states.
+
+    d/ds -log softmax(W s)[t] = (softmax(W s) - onehot(t)) W
+    """
+    total = torch.zeros((), device=states.device)
+    gradient = torch.empty_like(states) if with_gradient else None
+    for start in range(0, len(target), _ROWS):
+        rows = slice(start, start + _ROWS)
+        log_probabilities = F.log_softmax(F.linear(states[rows].to(head.dtype), head).float(), -1)
+        wanted = target[rows, None]
+        total -= log_probabilities.gather(1, wanted).sum()
+        if gradient is not None:
+            error = log_probabilities.exp_()
+            error.scatter_add_(1, wanted, torch.full_like(wanted, -1, dtype=error.dtype))
+            gradient[rows] = (error.to(head.dtype) @ head).to(gradient.dtype)
+    return float(total), gradient

@@ -1,0 +1,168 @@
+"""The training loop on a tiny model: loss, batches, early stop, checkpoints."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.torch import load_file
+
+from personalbench.errors import UserError
+from personalbench.params import TrainingParams
+from personalbench.training import trainer
+from personalbench.training.base import Tokens
+from personalbench.training.loss import Batch, evaluate, learn
+from personalbench.training.trainer import TOKENS_A_BATCH, Trained, batches, train
+from tiny_model import tiny_examples, tiny_model
+
+PARAMS = TrainingParams(epochs=3, rank=2, learning_rate=0.02)
+
+
+def trained(folder: Path, params: TrainingParams = PARAMS, held: int = 4) -> Trained:
+    model = tiny_model().adapted(params.rank, seed=5)
+    examples = tiny_examples(30), tiny_examples(held, first=30)
+    return train(model, *examples, params, 5, folder / "checkpoint", "ada")
+
+
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trainer, "TOKENS_A_BATCH", 48)
+
+
+def test_loss_and_gradient_are_those_of_the_whole_logits_over_document_tokens() -> None:
+    examples = tiny_examples(7)
+    base = tiny_model()
+    model = base.adapted(4, seed=1)
+    with torch.no_grad():  # B is zero at first, and so would be half of the gradients
+        for each in model.parameters:
+            each.normal_(0, 0.1)
+    total = learn(model, Batch.of(examples, base.device))
+    found = [each.grad.clone() for each in model.parameters if each.grad is not None]
+    for each in model.parameters:
+        each.grad = None
+    summed = torch.zeros(())
+    for example in examples:  # one by one: no padding
+        ids = torch.tensor([example.ids])
+        logits = base.network(input_ids=ids).logits[0, example.start - 1 : -1]
+        target = ids[0, example.start :]
+        summed = summed + torch.nn.functional.cross_entropy(logits, target, reduction="sum")
+    tokens = sum(len(example.ids) - example.start for example in examples)
+    (summed / tokens).backward()
+    assert total == pytest.approx(summed.item(), rel=1e-5)
+    assert evaluate(model, Batch.of(examples, base.device)) == pytest.approx(total, rel=1e-6)
+    assert len(found) == 2 * 7 * 2
+    for own, each in zip(found, model.parameters, strict=True):
+        assert each.grad is not None and own.abs().max() > 0
+        torch.testing.assert_close(own, each.grad, rtol=1e-4, atol=1e-6)
+
+
+@given(
+    lengths=st.lists(st.integers(4, 600), min_size=1, max_size=60),
+    seed=st.integers(0, 9),
+    epoch=st.integers(0, 3),
+)
+@settings(max_examples=50, deadline=None)
+def test_every_document_comes_once_an_epoch_in_batches_that_fit(
+    lengths: list[int], seed: int, epoch: int
+) -> None:
+    trainer.TOKENS_A_BATCH = TOKENS_A_BATCH
+    examples = [Tokens(tuple(range(length)), 2, True) for length in lengths]
+    made = batches(examples, seed, epoch)
+    assert sorted(position for group in made for position in group) == list(range(len(lengths)))
+    for group in made:
+        widest = max(lengths[position] for position in group)
+        assert widest * len(group) <= TOKENS_A_BATCH
+        assert max(lengths[p] // 32 for p in group) >= min(lengths[p] // 32 for p in group)
+    assert made == batches(examples, seed, epoch)
+
+
+def test_little_of_a_batch_is_padding_and_epochs_differ() -> None:
+    trainer.TOKENS_A_BATCH = TOKENS_A_BATCH
+    examples = [Tokens(tuple(range(150 + 7 * n % 350)), 2, True) for n in range(200)]
+    made = batches(examples, 1, 0)
+    filled = sum(len(example.ids) for example in examples)
+    room = sum(max(len(examples[p].ids) for p in group) * len(group) for group in made)
+    assert filled / room > 0.9
+    assert made != batches(examples, 1, 1)
+    assert len(made) < 1.5 * filled / TOKENS_A_BATCH
+
+
+def test_training_lowers_the_held_out_loss_and_keeps_the_best_weights(tmp_path: Path) -> None:
+    result = trained(tmp_path)
+    first, *later = result.curve
+    assert (first.step, first.train) == (0, None)
+    assert len(later) == 6 and later[-1].step == result.steps
+    lowest = min(result.curve, key=lambda point: point.held_out)
+    assert result.best == lowest.step > 0
+    assert lowest.held_out < 0.8 * first.held_out
+    model = tiny_model().adapted(PARAMS.rank, seed=9)
+    model.load(result.weights)
+    held = Batch.of(tiny_examples(4, first=30), torch.device("cpu"))
+    assert evaluate(model, held) / len(held.target) == pytest.approx(lowest.held_out, rel=1e-4)
+
+
+def test_training_stops_when_the_held_out_loss_rises(tmp_path: Path) -> None:
+    model = tiny_model().adapted(PARAMS.rank, seed=5)
+    # Tokens that no document has: whatever is learnt makes them less likely.
+    unlike = [Tokens((1, 2, 3, *(55 + n % 9 for n in range(12))), 3, True)]
+    params = PARAMS.model_copy(update={"epochs": 8})
+    result = train(model, tiny_examples(30), unlike, params, 5, tmp_path / "checkpoint", "ada")
+    assert result.best == 0 and len(result.curve) == 3
+    assert all(not value.any() for name, value in result.weights.items() if "lora_B" in name)
+
+
+def test_a_loss_that_is_not_finite_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = iter([1.0, float("nan")])
+
+    def diverge(model: object, batch: object) -> float:
+        return next(steps)
+
+    monkeypatch.setattr(trainer, "learn", diverge)
+    with pytest.raises(UserError, match=r"training ada: the loss is not finite at step 2; try a"):
+        trained(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from safetensors.torch import save_file
+from personalbench.training import trainer
+from test_training_loop import PARAMS
+from tiny_model import tiny_examples, tiny_model
+trainer.TOKENS_A_BATCH = 48
+folder = Path(sys.argv[1])
+result = trainer.train(
+    tiny_model().adapted(PARAMS.rank, 5), tiny_examples(30), tiny_examples(4, first=30),
+    PARAMS, 5, folder / "checkpoint", "ada", save_seconds=0,
+)
+save_file(result.weights, folder / "weights.safetensors")
+print(result.curve)
+"""
+
+
+def test_a_killed_training_goes_on_and_ends_the_same(tmp_path: Path) -> None:
+    undisturbed = trained(tmp_path / "whole")
+    checkpoint = tmp_path / "checkpoint"
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
+        while not checkpoint.exists() and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+    assert checkpoint.exists() and not (tmp_path / "weights.safetensors").exists()
+    step = torch.load(checkpoint, weights_only=True)["step"]
+    assert 0 < step < undisturbed.steps
+    again = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert again.stdout.strip() == str(undisturbed.curve)
+    weights = load_file(tmp_path / "weights.safetensors")
+    assert weights.keys() == undisturbed.weights.keys()
+    assert all(torch.equal(weights[name], undisturbed.weights[name]) for name in weights)
