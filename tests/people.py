@@ -1,5 +1,7 @@
 """Invented people for tests: short documents whose every word is known."""
 
+from pathlib import Path
+
 from personalbench.bundle import Bundle, Case, Manifest, ModelIdentity
 from personalbench.corpus.document import Document, Split
 from personalbench.text.tokenise import words
@@ -62,3 +64,10 @@ def bundle(author: str = "ada", cases: int = 5, profile: int = 16) -> Bundle:
             for number, item in enumerate(references, start=1)
         ),
     )
+
+
+def shipped_params() -> str:
+    """The repository's params.yaml for another folder, where the shipped templates are taken."""
+    root = Path(__file__).parent.parent
+    text = (root / "params.yaml").read_text(encoding="utf-8")
+    return text.replace("templates: src/personalbench/prompts\n", "")

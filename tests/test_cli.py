@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from people import shipped_params
 from personalbench.cli import main
 
 ROOT = Path(__file__).parent.parent
@@ -51,7 +52,7 @@ def test_mistakes_end_in_one_line_with_code_2_and_nothing_written(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DVC_ROOT", raising=False)
-    text = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    text = shipped_params()
     assert change[0] in text
     (tmp_path / "params.yaml").write_text(text.replace(*change, 1), encoding="utf-8")
     if arguments == ["stage", "bundle"]:
@@ -102,7 +103,7 @@ def test_an_unreachable_judge_is_found_before_any_topic_is_asked_for(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DVC_ROOT", raising=False)
     write_records(tmp_path / paths.DOCUMENTS, corpus())
-    text = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    text = shipped_params()
     closed = f"http://127.0.0.1:{free_port()}/v1"
     entry = "    kind: server\n    family: stub\n    id: stub-1b\n    revision: 0123abc\n"
     with Stub() as stub:

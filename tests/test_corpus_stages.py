@@ -11,6 +11,7 @@ from random import Random
 import pytest
 from click.testing import CliRunner
 
+from people import shipped_params
 from personalbench import paths
 from personalbench.cli import main
 from personalbench.corpus import inspection
@@ -38,7 +39,7 @@ def params(**changes) -> Params:
 def write_params(path: str) -> None:
     """Write the repository's params.yaml with a folder as its corpus."""
     rule = "".join(f"  {key}: {value}\n" for key, value in RULE.items())
-    text = (Path(paths.__file__).parents[2] / "params.yaml").read_text(encoding="utf-8")
+    text = shipped_params()
     text = re.sub(
         r"(?s)\ncorpus:.*?\n\n", f"\ncorpus:\n  reader: folder\n  path: {path}\n{rule}\n", text
     )
