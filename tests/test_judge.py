@@ -116,8 +116,8 @@ def test_four_or_six_findings_are_a_failure_and_shift_nothing(
     assert judgements[0].findings is None
     assert reason in (judgements[0].findings_reason or "")
     assert judgements[0].same_author is True
-    # Asked once more, then no further.
-    assert sum(QUESTIONS[0] in content for content in contents) == 2
+    # Asked twice more, then no further.
+    assert sum(QUESTIONS[0] in content for content in contents) == 3
 
 
 def test_the_order_of_the_two_texts_is_drawn_by_case_and_stored() -> None:

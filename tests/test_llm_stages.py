@@ -112,8 +112,8 @@ def test_too_many_unusable_verdicts_stop_the_judge() -> None:
             judge.run(params(stub.spec(), limit=0.45), "few_shot")
         assert judge.run(params(stub.spec(), limit=0.5), "few_shot").startswith("judge: few_shot: ")
     used = {each.stage: each for each in read_usage(paths.USAGE, ["few_shot"])}["judge"]
-    # Every mumbled verdict was asked for once more.
-    assert (used.questions, used.failed, used.replies) == (10, 5, 15)
+    # Every mumbled verdict was asked for twice more.
+    assert (used.questions, used.failed, used.replies) == (10, 5, 20)
 
 
 def test_an_author_without_questions_stops_the_traits() -> None:

@@ -106,7 +106,7 @@ def test_the_schema_goes_with_the_request() -> None:
     assert sent["required"] == ["same_author", "reason"]
 
 
-def test_an_invalid_answer_is_asked_for_once_more_with_another_seed() -> None:
+def test_an_invalid_answer_is_asked_for_again_with_another_seed() -> None:
     def later(body: dict[str, Any], number: int) -> Says:
         return Says("Yes.") if body["seed"] == 1 else Says(YES)
 
@@ -114,13 +114,15 @@ def test_an_invalid_answer_is_asked_for_once_more_with_another_seed() -> None:
     assert [answer.status for answer in answers] == ["ok"] * 3
     assert [answer.asked for answer in answers] == [1, 2, 1]
     assert len(stub.bodies) == 4
+    # At temperature 0 the same question would have the same answer.
+    assert sorted(body["temperature"] for body in stub.bodies) == [0.0, 0.0, 0.0, 0.7]
 
 
-def test_an_answer_invalid_twice_stays_invalid() -> None:
+def test_an_answer_invalid_three_times_stays_invalid() -> None:
     answers, stub = ask_stub(lambda body, number: Says("Yes."))
-    assert (answers[0].status, answers[0].record, answers[0].asked) == ("invalid", None, 2)
+    assert (answers[0].status, answers[0].record, answers[0].asked) == ("invalid", None, 3)
     assert answers[0].reason == "no JSON object in the answer"
-    assert len(stub.bodies) == 2
+    assert len({body["seed"] for body in stub.bodies}) == len(stub.bodies) == 3
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,11 @@ from personalbench.seeds import derive
 
 Record = TypeVar("Record", bound=BaseModel)
 
+ATTEMPTS = 3
+"""How often a model is asked at most, for one usable answer."""
+AGAIN_TEMPERATURE = 0.7
+"""Lowest temperature after the first attempt: at 0, the same question has the same answer."""
+
 _OBJECT = re.compile(r'\{\s*["}]')
 
 
@@ -75,7 +80,7 @@ def ask(
     record: type[Record],
     description: str,
 ) -> list[Answer[Record]]:
-    """Ask for records; every invalid answer is asked for once more, with another seed.
+    """Ask for records; an invalid answer is asked for again, within :data:`ATTEMPTS`.
 
     Args:
         model: An open model.
@@ -88,14 +93,22 @@ def ask(
     """
     asked = [request.model_copy(update={"json_schema": schema_of(record)}) for request in requests]
     answers = [_read(reply, record, 1) for reply in model.complete(asked, description)]
-    again = [index for index, answer in enumerate(answers) if answer.status not in ("ok", "failed")]
-    retries = [
-        asked[index].model_copy(update={"seed": derive(asked[index].seed, "ask again")})
-        for index in again
-    ]
-    replies = model.complete(retries, f"{description}, again") if retries else []
-    for index, reply in zip(again, replies, strict=True):
-        answers[index] = _read(reply, record, 2)
+    for attempt in range(2, ATTEMPTS + 1):
+        again = [i for i, answer in enumerate(answers) if answer.status not in ("ok", "failed")]
+        if not again:
+            break
+        retries = [
+            asked[index].model_copy(
+                update={
+                    "seed": derive(asked[index].seed, "ask again", attempt),
+                    "temperature": max(asked[index].temperature, AGAIN_TEMPERATURE),
+                }
+            )
+            for index in again
+        ]
+        replies = model.complete(retries, f"{description}, again")
+        for index, reply in zip(again, replies, strict=True):
+            answers[index] = _read(reply, record, attempt)
     return answers
 
 
