@@ -216,6 +216,7 @@ def test_the_stage_trains_every_author_once_and_answers_with_each_adapter(
             assert [answer.seen for answer in own] == [record.trained] * 5
             assert not any("reference" in name for name in (*record.trained, *record.held_out))
             assert record.curve[-1].held_out < record.curve[0].held_out
+            assert read_json(folder.parent / "authors.json")[author] == author
             perplexity = read_json(folder / "perplexity.json")
             assert perplexity["documents"] == 5
             assert 1 < perplexity["trained"] < perplexity["base"]
@@ -273,7 +274,8 @@ def test_a_twin_that_is_not_trained_has_an_empty_folder() -> None:
             ),
             "non_personalized",
         )
-    assert list((paths.ADAPTERS / "non_personalized").iterdir()) == []
+    [index] = (paths.ADAPTERS / "non_personalized").iterdir()
+    assert read_json(index) == {}
 
 
 def test_training_data_for_another_trainer(monkeypatch: pytest.MonkeyPatch) -> None:

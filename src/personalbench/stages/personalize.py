@@ -25,19 +25,24 @@ def run(params: Params, twin: str) -> str:
     """Write the answers of one twin."""
     bundles = load_bundles(paths.BUNDLES)
     section = params.personalize.twin(twin)
-    empty_folder(paths.ADAPTERS / twin)  # stays empty unless the twin is trained
+    empty_folder(paths.ADAPTERS / twin)
     model = None
+    adapters: Sequence[Adapter] = ()
     if isinstance(section, FileParams):
         answers = read_answers(Path(section.answers), bundles, twin, section.allow_missing)
     else:
-        adapters = (
-            _trained(params, twin, section, bundles) if isinstance(section, FinetunedParams) else ()
-        )
+        if isinstance(section, FinetunedParams):
+            adapters = _trained(params, twin, section, bundles)
         answers, model = written(params, twin, section, bundles, adapters)
     results = [None if answer.status == "ok" else answer.reason for answer in answers]
     if model is not None:
         limit = params.personalize.max_failure_rate
         hold_to_limit("personalize", twin, model, results, limit, "personalize")
+    # Says which folder is whose; for a twin that is not trained it keeps DVC from warning of
+    # an empty folder.
+    authors = [bundle.author for bundle in bundles] if adapters else []
+    folders = {author: folder_name(author) for author in authors}
+    write_json(paths.ADAPTERS / twin / "authors.json", folders)
     note = write_usage("personalize", twin, model, results)
     path = paths.ANSWERS / f"{twin}.jsonl"
     write_records(path, answers)
