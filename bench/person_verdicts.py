@@ -39,13 +39,12 @@ def main() -> None:
             pool = vectors[AUTHORS[trial % len(AUTHORS)]]
             order = rng.permutation(len(pool))[: SIZE * (2 * groups + 1)]
             profile, first, second = np.split(order, [SIZE, SIZE * (groups + 1)])
-            tables = [
-                {
-                    "person": episode_likeness(
-                        encoder, pool[profile], pool[half].reshape(groups, SIZE, -1)
-                    )
-                }
+            runs = [
+                episode_likeness(encoder, pool[profile], pool[half].reshape(groups, SIZE, -1))
                 for half in (first, second)
+            ]
+            tables = [
+                {"person": {str(number): row for number, row in enumerate(run)}} for run in runs
             ]
             difference = compare_likeness(*tables, SIZE, REPLICATES, seed=trial)
             found[verdict_of(difference.difference)] += 1
