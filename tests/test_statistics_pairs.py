@@ -30,13 +30,11 @@ def test_likeness_by_size_is_the_mean_over_all_choices() -> None:
 
 
 def test_a_mean_over_pairs_by_hand() -> None:
-    # Two authors: a replicate draws both (mean of all four), or one of them twice.
+    # Two authors: a replicate could only draw both, or one of them twice: no interval.
     estimate = dyad_mean([1.0, 3.0, 5.0, 7.0], ["a", "b", "a", "b"], ["a", "b", "b", "a"], 4_000, 1)
     assert estimate.value == 4
     assert (estimate.n, estimate.authors) == (4, 2)
-    # Author a alone leaves the pair within a: 1; b alone 3; both 4.
-    assert (estimate.ci_low, estimate.ci_high) == (1, 4)
-    assert estimate.note is not None and "2 authors" in estimate.note
+    assert (estimate.ci_low, estimate.reason) == (None, "too few authors for an interval")
 
 
 def test_a_pair_counts_as_often_as_both_its_authors_are_drawn() -> None:
@@ -63,10 +61,9 @@ def test_a_pair_counts_as_often_as_both_its_authors_are_drawn() -> None:
 
 def test_pairs_that_can_not_be_resampled_say_why() -> None:
     assert dyad_mean([], [], [], 100, 1).reason == "no pairs"
-    assert dyad_mean([1.0, 2.0], ["a", "a"], ["a", "a"], 100, 1).reason == "one author"
-    # One pair of two authors is there in half of the replicates only.
-    lone = dyad_mean([1.0], ["a"], ["b"], 100, 1)
-    assert (lone.value, lone.ci_low, lone.reason) == (1, None, "too few authors for an interval")
+    # One pair of four authors is missing from most replicates.
+    lone = dyad_mean([1.0, 2.0], ["a", "c"], ["b", "d"], 100, 1)
+    assert (lone.value, lone.ci_low, lone.reason) == (1.5, None, "too few authors for an interval")
 
 
 def test_intervals_over_pairs_cover_where_naive_ones_do_not() -> None:

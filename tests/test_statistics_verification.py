@@ -149,3 +149,10 @@ def test_correlation_refuses_what_does_not_fit() -> None:
         correlations({"x": [1.0, 2.0]}, ["a", "b", "c"], 10, seed=1)
     with pytest.raises(ValueError, match="not finite"):
         correlations({"x": [float("nan")]}, ["a"], 10, seed=1)
+
+
+def test_two_authors_give_no_interval_where_authors_are_resampled() -> None:
+    columns = {"x": [1.0, 2.0, 4.0, 3.0], "y": [1.0, 3.0, 2.0, 5.0]}
+    found = correlations(columns, ["a", "a", "b", "b"], 100, seed=1)["x", "y"]
+    assert found.value is not None and found.ci_low is None
+    assert found.reason is not None and "too few authors" in found.reason

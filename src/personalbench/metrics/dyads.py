@@ -12,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.metrics.statistics import (
+    FEWEST_AUTHORS,
     Floats,
     cluster_weights,
     percentile_interval,
@@ -43,8 +44,9 @@ def dyad_mean(
     first, second = codes.reshape(2, -1)
     authors = len(names)
     mean = float(numbers.mean())
-    if authors < 2:
-        return Estimate(value=mean, n=numbers.size, authors=authors, reason="one author")
+    if authors < FEWEST_AUTHORS:
+        reason = "too few authors for an interval"
+        return Estimate(value=mean, n=numbers.size, authors=authors, reason=reason)
     sums, counts = np.zeros((authors, authors)), np.zeros((authors, authors))
     np.add.at(sums, (first, second), numbers)
     np.add.at(counts, (first, second), 1.0)

@@ -32,6 +32,9 @@ Integers = NDArray[np.int64]
 FEW_AUTHORS = 10
 """Below this number 95 % intervals covered 91 % (eight authors) or less in simulation."""
 
+FEWEST_AUTHORS = 3
+"""Where authors alone are resampled: two of them give three different samples, no interval."""
+
 _LEVELS = (2.5, 97.5)
 _DRAWS_AT_ONCE = 1 << 20
 _MOST_KEPT = 1 << 23  # numbers; 64 MiB

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from personalbench.encoders.base import Encoder, Vectors
+from personalbench.metrics.statistics import FEWEST_AUTHORS
 from personalbench.seeds import derive
 
 _CHUNK = 256
-_FEWEST_AUTHORS = 3
 
 
 @dataclass(frozen=True)
@@ -249,14 +249,14 @@ def verify(
     same = pairs.same
     authors = np.union1d(pairs.left_author, pairs.right_author)
     both = bool(same.any() and (~same).any())
-    interval = both and len(authors) >= _FEWEST_AUTHORS
+    interval = both and len(authors) >= FEWEST_AUTHORS
     low, high = author_interval(pairs, scores, seed, replicates) if interval else (None, None)
     reason = None
     if not both:
         kind = "cross-author pairs" if same.any() else "same-author pairs of different sources"
         reason = f"no {kind} with {pairs.left.shape[1]} documents a group"
     elif not interval:
-        reason = f"an interval needs at least {_FEWEST_AUTHORS} authors, not {len(authors)}"
+        reason = f"an interval needs at least {FEWEST_AUTHORS} authors, not {len(authors)}"
     return Verification(
         size=pairs.left.shape[1],
         same_pairs=int(same.sum()),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.metrics.statistics import (
+    FEWEST_AUTHORS,
     Floats,
     cluster_weights,
     clusters_of,
@@ -48,8 +49,9 @@ def auc(
     positives = np.bincount(cluster[same], minlength=len(wins))
     negatives = np.bincount(cluster[~same], minlength=len(wins))
     value = float(wins.sum() / (positives.sum() * negatives.sum()))
-    if len(wins) < 2:
-        return Estimate(value=value, n=values.size, authors=names, reason="one cluster")
+    if len(wins) < FEWEST_AUTHORS:
+        reason = "too few authors for an interval"
+        return Estimate(value=value, n=values.size, authors=names, reason=reason)
     weights = cluster_weights(len(wins), replicates, seed)
     pairs = (weights @ positives) * (weights @ negatives)
     defined = pairs > 0
