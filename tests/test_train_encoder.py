@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-import mlflow
 import pytest
+from mlflow import MlflowClient
 
 from people import corpus
 from personalbench.encoders.train import Recipe
@@ -26,7 +26,8 @@ def documents(tmp_path: Path) -> Path:
 def test_a_run_is_resumed_cut_and_logged(
     documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
     without = tmp_path / "measured.jsonl"
     write_records(without, corpus(("fay",)))
     work, adapter = tmp_path / "work", tmp_path / "adapter.safetensors"
@@ -35,12 +36,11 @@ def test_a_run_is_resumed_cut_and_logged(
     assert told.startswith("train-encoder: 4 steps done")
     assert adapter.exists()
 
-    runs = mlflow.search_runs(
-        experiment_names=["train-encoder"], order_by=["start_time ASC"], output_format="list"
-    )
+    client = MlflowClient(uri)
+    experiment = client.get_experiment_by_name("train-encoder")
+    runs = client.search_runs([experiment.experiment_id], order_by=["start_time ASC"])
     assert [run.data.params["first_step"] for run in runs] == ["0", "2"]
     assert {run.data.params["authors"] for run in runs} == {"3"}  # six, less two and fay
-    client = mlflow.MlflowClient()
     lines = [json.loads(line) for line in (work / "log.jsonl").open(encoding="utf-8")]
     losses = [line["loss_1"] for line in lines if "loss_1" in line]
     kept = [client.get_metric_history(run.info.run_id, "train.loss_1") for run in runs]

@@ -22,13 +22,17 @@ PROMPTS = ("Write a short letter about the wind.", "harbour", "Who was it? No on
 PACKAGED = MODEL_FILES["smollm2-135m"]
 
 
+KEYS_IN_8_BITS = 0.5
+"""What llama.cpp's rounding of keys moves a log-probability by; unsorted rows move it by 8."""
+
+
 def random_llama() -> LlamaForCausalLM:
     """Query and key heads of different number, and weights that attention depends on."""
     torch.manual_seed(3)
     return LlamaForCausalLM(
         LlamaConfig(
             vocab_size=49152,
-            hidden_size=64,
+            hidden_size=128,  # heads of 32: keys are kept in blocks of so many
             intermediate_size=96,
             num_hidden_layers=2,
             num_attention_heads=4,
@@ -150,8 +154,7 @@ def test_llama_cpp_with_the_adapter_computes_what_torch_computes(
     )  # fmt: skip
     base = BaseModel.load(spec, torch.float32)
     plain = by_torch(base)
-    # llama.cpp keeps keys and values in 16 bits.
-    assert difference(plain, by_llama_cpp(spec, None)) < 0.01
+    assert difference(plain, by_llama_cpp(spec, None)) < KEYS_IN_8_BITS
     adapted = base.adapted(4, seed=1)
     with torch.no_grad():
         for each in adapted.parameters:
@@ -162,7 +165,7 @@ def test_llama_cpp_with_the_adapter_computes_what_torch_computes(
     learnt = by_torch(base)
     assert max((a - b).abs().max() for a, b in zip(plain, learnt, strict=True)) > 1
     served = by_llama_cpp(spec, ServedAdapter(tmp_path / "adapter.gguf", "hash"))
-    assert difference(learnt, served) < 0.01
+    assert difference(learnt, served) < KEYS_IN_8_BITS
     assert [int(whole.argmax()) for whole in learnt] == [
         max(top, key=top.__getitem__) for top in served
     ]

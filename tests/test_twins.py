@@ -45,7 +45,7 @@ class Recorder:
 
     def __call__(self, requests: Sequence[Request], description: str) -> list[Reply]:
         self.requests += requests
-        return [self.reply for _ in requests]
+        return [self.reply.model_copy(update={"seed": request.seed}) for request in requests]
 
     def contents(self) -> list[str]:
         return [message.content for request in self.requests for message in request.messages]
