@@ -166,9 +166,6 @@ def test_llama_cpp_with_the_adapter_computes_what_torch_computes(
     assert max((a - b).abs().max() for a, b in zip(plain, learnt, strict=True)) > 1
     served = by_llama_cpp(spec, ServedAdapter(tmp_path / "adapter.gguf", "hash"))
     assert difference(learnt, served) < KEYS_IN_8_BITS
-    assert [int(whole.argmax()) for whole in learnt] == [
-        max(top, key=top.__getitem__) for top in served
-    ]
 
 
 def test_rows_of_a_head_alternate_between_its_halves() -> None:
