@@ -9,6 +9,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PrivateAttr,
+    StringConstraints,
     ValidationError,
     field_validator,
     model_validator,
@@ -114,8 +115,8 @@ class CheckParams(Section):
 class Price(Section):
     """What a hosted model costs, in US dollars per million tokens."""
 
-    input: Annotated[float, Field(ge=0)]
-    output: Annotated[float, Field(ge=0)]
+    input: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    output: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class ModelParams(Section):
@@ -222,7 +223,7 @@ class BundleParams(Section):
     cases: Count
     group_size: Annotated[int, Field(ge=2)] = 5
     contrast_documents: Count = 10
-    genre: str
+    genre: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     prompt_model: str
     temperature: Temperature = 0.3
     max_tokens: Count = 80
@@ -291,7 +292,7 @@ class TrainingParams(Section):
     documents: Annotated[int, Field(ge=20)] = 200
     epochs: Count = 2
     rank: Count = 16
-    learning_rate: Annotated[float, Field(gt=0)] = 1e-3
+    learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1e-3
     max_length: Count = 512
 
 
@@ -509,14 +510,20 @@ def load_params(path: Path = Path("params.yaml")) -> Params:
     """Read and check params.yaml.
 
     Raises:
-        UserError: The file is missing or no YAML, a key is unknown, or a value has a
+        UserError: The file is missing or no YAML in UTF-8, a key is unknown, or a value has a
             type or range that is not allowed; names the file, the key and what is.
     """
     try:
         values: Any = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; run from the repository's root") from None
-    except YAMLError as error:
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8"
+        ) from None
+    except RecursionError:
+        raise UserError(f"{path}: not YAML: nested too deep; close the brackets") from None
+    except (YAMLError, ValueError) as error:  # a date or number of a wrong form is the latter
         raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
     try:
         return Params.model_validate(values)
