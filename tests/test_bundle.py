@@ -140,6 +140,9 @@ def test_a_bundle_of_the_first_layout_is_read_as_one_of_this(tmp_path: Path) -> 
     ("change", "message"),
     [
         ({"group_size": 1}, "manifest.json: group_size"),
+        ({"group_size": 9}, "manifest.json: group_size: .* less than or equal to 8"),
+        ({"schema_version": [2]}, r"schema version \[2\]; this release reads 1 to 2"),
+        ({"schema_version": {}}, r"schema version \{\}; this release reads 1 to 2"),
         ({"prompt_model": {"id": "m", "revision": "main"}}, "prompt_model.revision.*moves"),
         ({"selected_profile": ["../../etc/passwd"] * 5}, "selected_profile is not 5 ids"),
         ({"files": {"../x": "0"}}, "profile.jsonl: changed since"),

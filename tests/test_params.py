@@ -63,6 +63,7 @@ def test_shipped_params_load() -> None:
         ("seed: 42", "seed: 2024-99-99", "not YAML", "month must be in 1..12"),
         ("seed: 42", 'seed: !!int "abc"', "not YAML", "'abc'"),
         ("seed: 42", "seed: " + "[" * 3_000, "not YAML", "nested too deep"),
+        ("group_size: 5", "group_size: 9", "bundle.group_size", "less than or equal to 8"),
         ("genre: ", "genre: ' ' # ", "bundle.genre", "at least 1 character"),
         ("price: {input: 0.4", "price: {input: .inf", "price.input", "finite number"),
         (

@@ -23,6 +23,8 @@ from personalbench.templates import SHIPPED
 
 Count = Annotated[int, Field(ge=1)]
 MOVING_REVISIONS = frozenset({"", "main", "master", "head", "latest", "stable", "default"})
+GroupSize = Annotated[int, Field(ge=2, le=8)]
+"""Documents in one vector; intervals list all of a group's resamples, 6,435 of eight."""
 Share = Annotated[float, Field(ge=0, le=1)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
 
@@ -221,7 +223,7 @@ class BundleParams(Section):
 
     authors: Count | Annotated[list[str], Field(min_length=1)]
     cases: Count
-    group_size: Annotated[int, Field(ge=2)] = 5
+    group_size: GroupSize = 5
     contrast_documents: Count = 10
     genre: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     prompt_model: str
