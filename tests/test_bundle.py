@@ -140,6 +140,9 @@ def test_a_bundle_of_the_first_layout_is_read_as_one_of_this(tmp_path: Path) -> 
     ("change", "message"),
     [
         ({"group_size": 1}, "manifest.json: group_size"),
+        ({"group_size": 9}, "manifest.json: group_size: .* less than or equal to 8"),
+        ({"schema_version": [2]}, r"schema version \[2\]; this release reads 1 to 2"),
+        ({"schema_version": {}}, r"schema version \{\}; this release reads 1 to 2"),
         ({"prompt_model": {"id": "m", "revision": "main"}}, "prompt_model.revision.*moves"),
         ({"selected_profile": ["../../etc/passwd"] * 5}, "selected_profile is not 5 ids"),
         ({"files": {"../x": "0"}}, "profile.jsonl: changed since"),
@@ -241,3 +244,25 @@ def test_a_damaged_zip_is_one_line(tmp_path: Path, damage: str) -> None:
         load_bundle(path)
     assert error.value.message.startswith(str(path))
     assert "\n" not in error.value.message
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_flipped_bit_is_one_line_whatever_packed_the_zip(tmp_path: Path, method: int) -> None:
+    freeze(bundle(), tmp_path / "b")
+    path = tmp_path / "b.zip"
+    with zipfile.ZipFile(path, "w", method) as packed:
+        for name, data in _files(tmp_path / "b").items():
+            packed.writestr(name, data)
+    whole = path.read_bytes()
+    start = whole.index(b"cases.jsonl") + len("cases.jsonl")
+    said = []
+    for place in range(start, start + 60):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1
+        path.write_bytes(damaged)
+        try:  # a few bits are of no account to an unpacker
+            assert load_bundle(path) == load_bundle(tmp_path / "b")
+        except UserError as error:
+            said.append(error.message)
+    assert len(said) > 50
+    assert all(line.startswith(str(path)) and "\n" not in line for line in said)

@@ -150,10 +150,19 @@ def test_interval_is_wide_over_few_authors_and_holds_the_estimate() -> None:
     assert result == verify(pairs, scores, seed=1, replicates=400)
 
 
-def test_perfect_separation_has_an_interval_of_one_to_one() -> None:
-    pairs = made_pairs([0, 1, 2, 0, 1, 2], [0, 1, 2, 1, 2, 0])
-    result = verify(pairs, np.array([0.9, 0.9, 0.8, 0.1, 0.2, 0.3]), seed=1)
-    assert (result.auc_low, result.auc, result.auc_high) == (1, 1, 1)
+def test_perfect_separation_has_no_interval_of_zero_width() -> None:
+    pairs = made_pairs([0, 1, 2, 3, 0, 0, 0, 1, 1, 2], [0, 1, 2, 3, 1, 2, 3, 2, 3, 3])
+    result = verify(pairs, np.array([0.9] * 4 + [0.1] * 6), seed=1)
+    assert (result.auc, result.auc_low, result.auc_high) == (1, None, None)
+    assert result.reason == "resampling authors shows no spread"
+
+
+def test_an_interval_needs_nearly_all_replicates() -> None:
+    # Of four authors only two are ever compared: many replicates lack one of them.
+    pairs = made_pairs([0, 1, 2, 3, 0], [0, 1, 2, 3, 1])
+    result = verify(pairs, np.array([0.9, 0.2, 0.8, 0.8, 0.5]), seed=1)
+    assert (result.auc, result.auc_low) == (0.75, None)
+    assert result.reason == "too few authors for an interval"
 
 
 def test_what_cannot_be_estimated_is_none_with_a_reason() -> None:

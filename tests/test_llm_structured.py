@@ -54,6 +54,8 @@ def test_fences_and_prose_are_tolerated(text: str) -> None:
         ('{"same_author": true, "same_author": false, "reason": "x"}', "given twice"),
         ('{"same_author": NaN, "reason": "x"}', "NaN"),
         ('{"same_author": true "reason": "x"}', "not JSON"),
+        ('{"same_author": ' + "[" * 100_000 + "}", "not JSON"),
+        ('{"same_author": ' + "1" * 5_000 + "}", "not JSON"),
         (YES + '{"same_author": false, "reason": "x"}', "contradicts"),
     ],
 )

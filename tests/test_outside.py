@@ -53,6 +53,9 @@ def test_several_authors_need_the_author(tmp_path: Path) -> None:
         ([{"case_id": "case_0001", "output": 7}], "line 1: output"),
         ([{"output": "x"}], "line 1: case_id"),
         ([*FIVE[:4], {"case_id": "case_0005", "output": " \n"}], "case_0005 has an empty output"),
+        ([*FIVE[:4], {**FIVE[4], "output": "\u200b\u2060"}], "case_0005 has an empty output"),
+        ([*FIVE[:4], {**FIVE[4], "output": "..."}], "case_0005 has an empty output"),
+        ([{**FIVE[0], "author": "ben"}], "line 1: unknown author ben; this bundle is of ada"),
     ],
 )
 def test_a_faulty_file_is_one_line_of_error(
@@ -64,8 +67,9 @@ def test_a_faulty_file_is_one_line_of_error(
     assert "\n" not in error.value.message
 
 
-def test_gaps_are_counted_where_they_are_allowed(tmp_path: Path) -> None:
-    path = _file(tmp_path, [*FIVE[:3], {"case_id": "case_0005", "output": ""}])
+@pytest.mark.parametrize("output", ["", "...", "\u200b", "\x00\x07", "\u200d \ufeff"])
+def test_gaps_are_counted_where_they_are_allowed(tmp_path: Path, output: str) -> None:
+    path = _file(tmp_path, [*FIVE[:3], {"case_id": "case_0005", "output": output}])
     answers = read_answers(path, [bundle()], "mine", allow_missing=True)
     assert [answer.status for answer in answers] == ["ok", "ok", "ok", "failed", "empty"]
     assert all(answer.reason for answer in answers[3:])

@@ -60,6 +60,18 @@ def test_shipped_params_load() -> None:
         ("reader: sotu", "reader: no", "corpus.reader", "'sotu'"),
         ("seed: 42", "seed: [", "not YAML", ""),
         ("seed: 42", "", "seed", "required"),
+        ("seed: 42", "seed: 2024-99-99", "not YAML", "month must be in 1..12"),
+        ("seed: 42", 'seed: !!int "abc"', "not YAML", "'abc'"),
+        ("seed: 42", "seed: " + "[" * 3_000, "not YAML", "nested too deep"),
+        ("group_size: 5", "group_size: 9", "bundle.group_size", "less than or equal to 8"),
+        ("genre: ", "genre: ' ' # ", "bundle.genre", "at least 1 character"),
+        ("price: {input: 0.4", "price: {input: .inf", "price.input", "finite number"),
+        (
+            "    method: few_shot\n    samples: 5",
+            "    method: finetuned\n    learning_rate: .inf",
+            "personalize.few_shot.learning_rate",
+            "finite number",
+        ),
     ],
 )
 def test_mistakes_name_the_key_and_what_is_allowed(
@@ -78,6 +90,13 @@ def test_mistakes_name_the_key_and_what_is_allowed(
 def test_a_number_in_scientific_notation_is_a_number(tmp_path: Path) -> None:
     path = changed(tmp_path, "temperature: 0.7", "temperature: 1e-5")
     assert load_params(path).personalize.temperature == 0.00001
+
+
+def test_a_file_that_is_not_utf_8_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_bytes(b"# caf\xe9\n" + SHIPPED.read_bytes())
+    with pytest.raises(UserError, match="not UTF-8 at byte 5; save the file as UTF-8"):
+        load_params(path)
 
 
 def test_missing_file(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import invented
 from invented import invented_run
 from personalbench.errors import UserError
 from personalbench.metrics.estimate import Estimate, missing
@@ -230,6 +231,29 @@ def test_the_answer_says_where_the_nearest_twin_stands() -> None:
     assert "the nearest, profile, reaches 0.390" in standing(placed(0.3, 0.39))
     assert "look for copied samples" in standing(placed(0.9, 0.5))
     assert "can be read" in standing(placed(0.6, 0.5, ceiling=0.3))
+
+
+def test_a_twin_over_fewer_authors_than_the_lines_is_said_to_be() -> None:
+    run = placed(0.6, 0.5)
+    few = estimate(0.6).model_copy(update={"authors": 1})
+    twins = {**run.results.twins, "few_shot": scores("few_shot", few, estimate(0.4))}
+    run = replace(run, results=replace(run.results, twins=twins))
+    assert standing(run).startswith("few_shot (0.600 [0.550, 0.650] over 1 of 2 authors) comes")
+    said = findings(run.results)
+    assert "few_shot: 0.600 [0.550, 0.650] over 1 of 2 authors, 50% of the way" in said[0]
+    assert not any("of 2 authors" in line for line in said[1:])
+
+
+def test_where_all_answers_failed_nothing_is_estimable(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = invented._answer
+    nothing = {"status": "empty", "text": "", "reason": "x", "seen": ()}
+    monkeypatch.setattr(
+        invented, "_answer", lambda *given: answer(*given).model_copy(update=nothing)
+    )
+    run = invented_run(authors=3, cases=5, twins=("few_shot", "profile"))
+    assert standing(run).startswith("Not estimable")
+    assert caution(run).startswith("How twins differ is not estimable")
+    assert "likely cause" not in caution(run)
 
 
 def test_the_answer_says_what_the_run_can_not_tell() -> None:

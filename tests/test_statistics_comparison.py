@@ -257,5 +257,9 @@ def test_what_can_not_be_planned_says_why() -> None:
     apart = detectable({"a": [1.0, 1.01], "b": [-0.9, -0.91], "c": [0.2, 0.21]})
     assert apart.cases_needed is None and apart.reason is not None
     assert detectable({"a": [0.1, -0.1], "b": [0.1, -0.1]}).authors_needed is None
+    for equal in ({"a": [0.1, 0.1], "b": [0.1, 0.1]}, {"a": [0.1, 0.1]}, {"a": [0.1], "b": [0.1]}):
+        planned = detectable(equal)
+        assert planned.found == 0.1 and planned.reason is not None
+        assert planned.detectable is planned.authors_needed is planned.cases_needed is None
     one = detectable({"a": [0.1, 0.2, 0.3]})
     assert one.authors_needed is None and one.cases_needed == max(2, int(np.ceil(2.80158**2 / 4)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from personalbench.metrics.aggregation import likeness_by_size
-from personalbench.metrics.dyads import dyad_mean
+from personalbench.metrics.dyads import dyad_auc, dyad_mean
 from personalbench.metrics.similarity import cosine, likeness
 from test_similarity import MaxEncoder
 from test_statistics import vectors
@@ -64,6 +64,19 @@ def test_pairs_that_can_not_be_resampled_say_why() -> None:
     # One pair of four authors is missing from most replicates.
     lone = dyad_mean([1.0, 2.0], ["a", "c"], ["b", "d"], 100, 1)
     assert (lone.value, lone.ci_low, lone.reason) == (1.5, None, "too few authors for an interval")
+
+
+def test_pairs_without_spread_have_no_interval() -> None:
+    first, second = [*"abcdaaabbc"], [*"abcdbcdcdd"]
+    level = dyad_mean([0.1] * 10, first, second, 200, 1)
+    assert level.value == pytest.approx(0.1) and level.ci_low is None
+    assert level.reason == "all values are equal: resampling them shows no spread"
+    apart = dyad_auc([0.9] * 4 + [0.1] * 6, first, second, 1, 200)
+    assert (apart.value, apart.ci_low) == (1, None)
+    assert apart.reason == "resampling authors shows no spread"
+    # Only a and b are compared: both are drawn in 1 - 2 (3/4)^4 + (1/2)^4 = 43 % of replicates.
+    few = dyad_auc([0.9, 0.2, 0.8, 0.8, 0.5], [*"abcda"], [*"abcdb"], 1, 200)
+    assert (few.value, few.ci_low, few.reason) == (0.75, None, "too few authors for an interval")
 
 
 def test_intervals_over_pairs_cover_where_naive_ones_do_not() -> None:

@@ -4,6 +4,7 @@ Nothing is ever unpacked: only the files that are asked for are read, into memor
 more of them than a bound. So there is no path that could leave the folder.
 """
 
+import lzma
 import stat
 import zipfile
 import zlib
@@ -69,7 +70,14 @@ def _open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+        NotImplementedError,
+        EOFError,
+        OSError,
+    ) as error:
         raise UserError(f"{path}: not a zip that can be read: {error}") from None
 
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 from pydantic_core import from_json
 
 from personalbench.archive import read_files, write_zip
 from personalbench.corpus.document import Document
 from personalbench.errors import UserError
-from personalbench.params import MOVING_REVISIONS
+from personalbench.params import MOVING_REVISIONS, GroupSize
 from personalbench.storage import (
     Record,
     parse_records,
@@ -91,7 +91,7 @@ class Manifest(BaseModel):
     author: str
     genre: str
     seed: int
-    group_size: Annotated[int, Field(ge=2)]
+    group_size: GroupSize
     selected_profile: tuple[str, ...]
     prompt_model: ModelIdentity
     templates: dict[str, str] = {}
@@ -216,7 +216,7 @@ def _manifest(data: bytes, path: Path) -> Manifest:
     except ValueError as error:
         raise UserError(f"{path}: not JSON: {error}") from None
     version = values.get("schema_version") if isinstance(values, dict) else None
-    while version in _UPGRADES:
+    while isinstance(version, int) and version in _UPGRADES:
         values = _UPGRADES[version](values)
         version = values["schema_version"]
     if version != SCHEMA_VERSION:
@@ -236,7 +236,7 @@ def _without_templates(values: dict[str, Any]) -> dict[str, Any]:
     return {**values, "schema_version": 2, "templates": {}}
 
 
-_UPGRADES: Mapping[object, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _without_templates}
+_UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _without_templates}
 """From each older version to the next one."""
 
 

@@ -9,6 +9,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PrivateAttr,
+    StringConstraints,
     ValidationError,
     field_validator,
     model_validator,
@@ -22,6 +23,8 @@ from personalbench.templates import SHIPPED
 
 Count = Annotated[int, Field(ge=1)]
 MOVING_REVISIONS = frozenset({"", "main", "master", "head", "latest", "stable", "default"})
+GroupSize = Annotated[int, Field(ge=2, le=8)]
+"""Documents in one vector; intervals list all of a group's resamples, 6,435 of eight."""
 Share = Annotated[float, Field(ge=0, le=1)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
 
@@ -114,8 +117,8 @@ class CheckParams(Section):
 class Price(Section):
     """What a hosted model costs, in US dollars per million tokens."""
 
-    input: Annotated[float, Field(ge=0)]
-    output: Annotated[float, Field(ge=0)]
+    input: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    output: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class ModelParams(Section):
@@ -220,9 +223,9 @@ class BundleParams(Section):
 
     authors: Count | Annotated[list[str], Field(min_length=1)]
     cases: Count
-    group_size: Annotated[int, Field(ge=2)] = 5
+    group_size: GroupSize = 5
     contrast_documents: Count = 10
-    genre: str
+    genre: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     prompt_model: str
     temperature: Temperature = 0.3
     max_tokens: Count = 80
@@ -291,7 +294,7 @@ class TrainingParams(Section):
     documents: Annotated[int, Field(ge=20)] = 200
     epochs: Count = 2
     rank: Count = 16
-    learning_rate: Annotated[float, Field(gt=0)] = 1e-3
+    learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1e-3
     max_length: Count = 512
 
 
@@ -509,14 +512,20 @@ def load_params(path: Path = Path("params.yaml")) -> Params:
     """Read and check params.yaml.
 
     Raises:
-        UserError: The file is missing or no YAML, a key is unknown, or a value has a
+        UserError: The file is missing or no YAML in UTF-8, a key is unknown, or a value has a
             type or range that is not allowed; names the file, the key and what is.
     """
     try:
         values: Any = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; run from the repository's root") from None
-    except YAMLError as error:
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8"
+        ) from None
+    except RecursionError:
+        raise UserError(f"{path}: not YAML: nested too deep; close the brackets") from None
+    except (YAMLError, ValueError) as error:  # a date or number of a wrong form is the latter
         raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
     try:
         return Params.model_validate(values)

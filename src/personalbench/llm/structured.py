@@ -157,12 +157,14 @@ def _validate(text: str, record: type[Record]) -> Record:
     try:
         json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant)
         return record.model_validate_json(text, strict=True, extra="forbid")
-    except json.JSONDecodeError as error:
-        raise InvalidAnswer(f"not JSON: {error}") from None
+    except InvalidAnswer:
+        raise
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the object"
         raise InvalidAnswer(f"{where}: {first['msg']}") from None
+    except (ValueError, RecursionError) as error:  # a looping model nests without end, too
+        raise InvalidAnswer(f"not JSON: {error}") from None
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

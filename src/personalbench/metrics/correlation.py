@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.metrics.statistics import (
     FEWEST_AUTHORS,
+    FEWEST_DEFINED,
     Floats,
     cluster_weights,
     clusters_of,
@@ -76,7 +77,7 @@ def _correlation(
     defined = spread > 1e-9
     value = float(np.clip(np.mean(x * y), -1, 1))
     names = min(n_authors, len(np.unique(cluster)))
-    if weights.shape[1] < FEWEST_AUTHORS or defined.mean() < 0.95:
+    if weights.shape[1] < FEWEST_AUTHORS or defined.mean() < FEWEST_DEFINED:
         reason = "too few authors with both for an interval"
         return Estimate(value=value, n=n, authors=names, reason=reason)
     drawn = (count * sxy - sx * sy)[defined] / np.sqrt(spread[defined])

@@ -8,17 +8,18 @@ the pairs as independent would make intervals far too narrow.
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
 
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.metrics.statistics import (
     FEWEST_AUTHORS,
+    FEWEST_DEFINED,
     Floats,
     cluster_weights,
     percentile_interval,
     scope_note,
+    with_width,
 )
-from personalbench.metrics.validation import Pairs, author_interval
+from personalbench.metrics.validation import Pairs, auc_estimate
 
 
 def dyad_mean(
@@ -53,17 +54,19 @@ def dyad_mean(
     weights = cluster_weights(authors, replicates, seed)
     totals, pairs = (_weighted(weights, table) for table in (sums, counts))
     defined = pairs > 0
-    if defined.mean() < 0.95:
+    if defined.mean() < FEWEST_DEFINED:
         reason = "too few authors for an interval"
         return Estimate(value=mean, n=numbers.size, authors=authors, reason=reason)
     low, high = percentile_interval(totals[defined] / pairs[defined])
-    return Estimate(
-        value=mean,
-        ci_low=low,
-        ci_high=high,
-        n=numbers.size,
-        authors=authors,
-        note=scope_note(authors),
+    return with_width(
+        Estimate(
+            value=mean,
+            ci_low=low,
+            ci_high=high,
+            n=numbers.size,
+            authors=authors,
+            note=scope_note(authors),
+        )
     )
 
 
@@ -100,16 +103,4 @@ def dyad_auc(
         return missing(
             "an AUC needs pairs within an author and pairs of two", numbers.size, authors
         )
-    value = float(roc_auc_score(pairs.same, numbers))
-    if authors < 3:
-        reason = f"an interval needs at least three authors, not {authors}"
-        return Estimate(value=value, n=numbers.size, authors=authors, reason=reason)
-    low, high = author_interval(pairs, numbers, seed, replicates)
-    return Estimate(
-        value=value,
-        ci_low=low,
-        ci_high=high,
-        n=numbers.size,
-        authors=authors,
-        note=scope_note(authors),
-    )
+    return auc_estimate(pairs, numbers, seed, replicates)

@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from personalbench.metrics.statistics import present
+from personalbench.metrics.statistics import NO_SPREAD, are_equal, present
 
 LEVEL = 0.05
 POWER = 0.8
@@ -48,6 +48,9 @@ def detectable(differences_by_author: Mapping[str, Sequence[float | None]]) -> D
         ValueError: A value is not finite or an author has no name.
     """
     differences = present(differences_by_author)
+    every = [value for author in differences.values() for value in author]
+    if len(every) > 1 and are_equal(min(every), max(every)):
+        return Detectable(found=every[0], reason=NO_SPREAD)
     if len(differences) == 1:
         return _of_one_author(next(iter(differences.values())))
     if len(differences) < 2:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import combinations_with_replacement
-from math import factorial, prod, sqrt
+from math import factorial, isclose, prod, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -34,6 +34,11 @@ FEW_AUTHORS = 10
 
 FEWEST_AUTHORS = 3
 """Where authors alone are resampled: two of them give three different samples, no interval."""
+
+FEWEST_DEFINED = 0.95
+"""Where fewer replicates have a value, the rest of them are no sample of all."""
+
+NO_SPREAD = "all values are equal: resampling them shows no spread"
 
 _LEVELS = (2.5, 97.5)
 _DRAWS_AT_ONCE = 1 << 20
@@ -182,12 +187,16 @@ def percentile_interval(replicates: Floats) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def with_width(mean: Estimate) -> Estimate:
+def with_width(found: Estimate, reason: str = NO_SPREAD) -> Estimate:
     """No interval in place of one of zero width: equal values only look certain."""
-    if mean.ci_low is None or mean.ci_low != mean.ci_high:
-        return mean
-    reason = "all values are equal: resampling them shows no spread"
-    return Estimate(value=mean.value, n=mean.n, authors=mean.authors, reason=reason)
+    if found.ci_low is None or found.ci_high is None or not are_equal(found.ci_low, found.ci_high):
+        return found
+    return Estimate(value=found.value, n=found.n, authors=found.authors, reason=reason)
+
+
+def are_equal(first: float, second: float) -> bool:
+    """Whether two numbers differ by rounding alone."""
+    return isclose(first, second, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def wilson(successes: int, n: int) -> tuple[float, float]:

@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from personalbench.encoders.base import Encoder, Vectors
-from personalbench.metrics.statistics import FEWEST_AUTHORS
+from personalbench.metrics.estimate import Estimate, missing
+from personalbench.metrics.statistics import (
+    FEWEST_AUTHORS,
+    FEWEST_DEFINED,
+    percentile_interval,
+    scope_note,
+    with_width,
+)
 from personalbench.seeds import derive
 
 _CHUNK = 256
@@ -249,14 +256,12 @@ def verify(
     same = pairs.same
     authors = np.union1d(pairs.left_author, pairs.right_author)
     both = bool(same.any() and (~same).any())
-    interval = both and len(authors) >= FEWEST_AUTHORS
-    low, high = author_interval(pairs, scores, seed, replicates) if interval else (None, None)
-    reason = None
-    if not both:
-        kind = "cross-author pairs" if same.any() else "same-author pairs of different sources"
-        reason = f"no {kind} with {pairs.left.shape[1]} documents a group"
-    elif not interval:
-        reason = f"an interval needs at least {FEWEST_AUTHORS} authors, not {len(authors)}"
+    kind = "cross-author pairs" if same.any() else "same-author pairs of different sources"
+    auc = (
+        auc_estimate(pairs, scores, seed, replicates)
+        if both
+        else missing(f"no {kind} with {pairs.left.shape[1]} documents a group")
+    )
     return Verification(
         size=pairs.left.shape[1],
         same_pairs=int(same.sum()),
@@ -265,11 +270,11 @@ def verify(
         authors=len(authors),
         ceiling=float(scores[same].mean()) if same.any() else None,
         floor=float(scores[~same].mean()) if (~same).any() else None,
-        auc=float(roc_auc_score(same, scores)) if both else None,
-        auc_low=low,
-        auc_high=high,
+        auc=auc.value,
+        auc_low=auc.ci_low,
+        auc_high=auc.ci_high,
         eer=equal_error_rate(same, scores) if both else None,
-        reason=reason,
+        reason=auc.reason,
         same_percentiles=_percentiles(scores[same]),
         cross_percentiles=_percentiles(scores[~same]),
     )
@@ -288,15 +293,17 @@ def equal_error_rate(same: NDArray[np.bool_], scores: NDArray[np.float64]) -> fl
     return float(accepts[after] - step * (accepts[after] - accepts[after - 1]))
 
 
-def author_interval(
-    pairs: Pairs, scores: NDArray[np.float64], seed: int, replicates: int
-) -> tuple[float, float]:
-    """95 % interval of the AUC, by resampling authors."""
+def auc_estimate(pairs: Pairs, scores: NDArray[np.float64], seed: int, replicates: int) -> Estimate:
+    """AUC of pairs of both kinds, with a 95 % interval by resampling authors."""
     authors, numbers = np.unique(
         np.stack([pairs.left_author, pairs.right_author]), return_inverse=True
     )
     left, right = numbers.reshape(2, -1)
     same = pairs.same
+    value = float(roc_auc_score(same, scores))
+    if len(authors) < FEWEST_AUTHORS:
+        reason = f"an interval needs at least {FEWEST_AUTHORS} authors, not {len(authors)}"
+        return Estimate(value=value, n=scores.size, authors=len(authors), reason=reason)
     rng = np.random.default_rng(derive(seed, "pairs", "interval", pairs.left.shape[1]))
     values, tied = np.unique(scores, return_inverse=True)
     found = []
@@ -310,5 +317,18 @@ def author_interval(
         if total > 0:  # otherwise one author was drawn alone: nothing to compare
             below = np.cumsum(negative) - negative / 2
             found.append((positive * below).sum() / total)
-    low, high = np.percentile(found, [2.5, 97.5])
-    return float(low), float(high)
+    if len(found) < FEWEST_DEFINED * replicates:
+        reason = "too few authors for an interval"
+        return Estimate(value=value, n=scores.size, authors=len(authors), reason=reason)
+    low, high = percentile_interval(np.array(found))
+    return with_width(
+        Estimate(
+            value=value,
+            ci_low=low,
+            ci_high=high,
+            n=scores.size,
+            authors=len(authors),
+            note=scope_note(len(authors)),
+        ),
+        "resampling authors shows no spread",
+    )

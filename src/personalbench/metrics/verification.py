@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.metrics.statistics import (
     FEWEST_AUTHORS,
+    FEWEST_DEFINED,
     Floats,
     cluster_weights,
     clusters_of,
     percentile_interval,
     scope_note,
+    with_width,
 )
 
 Booleans = NDArray[np.bool_]
@@ -55,21 +57,21 @@ def auc(
     weights = cluster_weights(len(wins), replicates, seed)
     pairs = (weights @ positives) * (weights @ negatives)
     defined = pairs > 0
-    if defined.mean() < 0.95:
+    if defined.mean() < FEWEST_DEFINED:
         reason = "too few authors have scores of both kinds for an interval"
         return Estimate(value=value, n=values.size, authors=names, reason=reason)
     drawn = np.einsum("bi,bi->b", weights @ wins, weights)[defined] / pairs[defined]
     low, high = percentile_interval(drawn)
-    if low == high:
-        reason = "resampling authors shows no spread"
-        return Estimate(value=value, n=values.size, authors=names, reason=reason)
-    return Estimate(
-        value=value,
-        ci_low=low,
-        ci_high=high,
-        n=values.size,
-        authors=names,
-        note=scope_note(names),
+    return with_width(
+        Estimate(
+            value=value,
+            ci_low=low,
+            ci_high=high,
+            n=values.size,
+            authors=names,
+            note=scope_note(names),
+        ),
+        "resampling authors shows no spread",
     )
 
 

@@ -39,8 +39,17 @@ def findings(results: Results) -> list[str]:
         place = _place(estimate.value, floor.value, ceiling.value)
         if overlaps(estimate, floor):
             place += "; the intervals overlap, so it is not told apart from unrelated writers"
-        said.append(f"{twin}: {written(estimate)}, {place}.")
+        said.append(f"{twin}: {with_authors(results, twin)}, {place}.")
     return said
+
+
+def with_authors(results: Results, twin: str) -> str:
+    """A twin's value of the primary metric; over how many authors, where others have more."""
+    metric = results.encoder.family
+    estimate = results.estimate(twin, metric)
+    most = max(results.estimate(line, metric).authors for line in results.lines)
+    few = f" over {estimate.authors} of {most} authors" if estimate.authors < most else ""
+    return written(estimate) + few
 
 
 def _place(value: float, floor: float, ceiling: float) -> str:

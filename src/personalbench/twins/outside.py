@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict
 from personalbench.bundle import Bundle
 from personalbench.errors import UserError
 from personalbench.storage import iterate_records
+from personalbench.text.normalise import normalise
+from personalbench.text.tokenise import words
 from personalbench.twins.answers import Answer
 
 _SHOWN = 5
@@ -39,14 +41,14 @@ def read_answers(
             several bundles.
         bundles: Whose cases are answered.
         name: The twin's name.
-        allow_missing: Count a case without an answer, or with an empty one, as failed.
+        allow_missing: Count a case without an answer, or with one without words, as failed.
 
     Returns:
         One answer a case, in the order of bundles and cases.
 
     Raises:
-        UserError: A line is no such object, its case is unknown or stands twice, or a
-            case has no answer; names the file, and the line or the cases.
+        UserError: A line is no such object, its author or case is unknown or it stands
+            twice, or a case has no answer; names the file, and the line or the cases.
     """
     alone = bundles[0].author if len(bundles) == 1 else None
     cases = [(bundle.author, case.id) for bundle in bundles for case in bundle.cases]
@@ -57,6 +59,8 @@ def read_answers(
         author = record.author or alone
         if author is None:
             raise UserError(f"{where}: no author, and there are several; add the key author")
+        if alone and author != alone:
+            raise UserError(f"{where}: unknown author {author}; this bundle is of {alone}")
         key = (author, record.case_id)
         if key not in known:
             ids = f"{cases[0][1]} to {cases[-1][1]}" if alone else "those of prompts.jsonl"
@@ -65,8 +69,10 @@ def read_answers(
             raise UserError(
                 f"{where}: {_named(key, alone)} was answered in line {found[key][0]}; keep one"
             )
-        if not record.output.strip() and not allow_missing:
-            raise UserError(f"{where}: {_named(key, alone)} has an empty output; answer it")
+        if not _has_words(record.output) and not allow_missing:
+            raise UserError(
+                f"{where}: {_named(key, alone)} has an empty output (no words); answer it"
+            )
         found[key] = (number, record.output)
     absent = [_named(key, alone) for key in cases if key not in found]
     if absent and not allow_missing:
@@ -87,6 +93,11 @@ def _named(key: tuple[str, str], alone: str | None) -> str:
     return case_id if alone else f"{case_id} of {author}"
 
 
+def _has_words(output: str) -> bool:
+    """Whether there is anything to score: marks and controls alone are no text."""
+    return bool(words(normalise(output)))
+
+
 def _answer(
     author: str, case_id: str, name: str, output: str | None, profile: tuple[str, ...]
 ) -> Answer:
@@ -99,13 +110,13 @@ def _answer(
             text="",
             reason="the file has no answer to this case",
         )
-    if not output.strip():
+    if not _has_words(output):
         return Answer(
             author=author,
             case_id=case_id,
             source=name,
             status="empty",
             text="",
-            reason="the output is empty",
+            reason="the output has no words",
         )
     return Answer(author=author, case_id=case_id, source=name, text=output, seen=profile)

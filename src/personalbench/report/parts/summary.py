@@ -3,11 +3,11 @@
 import re
 
 from personalbench.report.figures import headline_figure
-from personalbench.report.findings import overlaps
+from personalbench.report.findings import overlaps, with_authors
 from personalbench.report.parts.differences import significant
 from personalbench.report.parts.methods import over
 from personalbench.report.run import Run
-from personalbench.report.section import Section, written
+from personalbench.report.section import Section
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([mb])\b", re.IGNORECASE)
 _SMALL = 3.0
@@ -36,9 +36,12 @@ def standing(run: Run) -> str:
         if (likeness := results.estimate(twin, family).value) is not None
     }
     if not known:
-        return "No twin has a complete group of answers, so none can be compared with its author."
+        return (
+            "Not estimable: no twin has a complete group of answers, so none can be compared with "
+            "its author."
+        )
     best = max(known, key=lambda twin: known[twin])
-    value = written(results.estimate(best, family))
+    value = with_authors(results, best)
     if ceiling.value is None or floor.value is None:
         reason = ceiling.reason or floor.reason
         return f"{best} reaches {value}, but there is nothing to hold it against: {reason}."
@@ -84,6 +87,8 @@ def caution(run: Run) -> str:
         causes.append(f"a generator as small as {', '.join(small)} is a likely cause of low values")
     if not primary:
         said = "With one twin there is nothing to compare it with"
+    elif all(pair.comparison.difference.value is None for pair in primary):
+        said = f"How twins differ is not estimable: {primary[0].comparison.difference.reason}"
     elif any(map(significant, primary)):
         count = sum(map(significant, primary))
         said = f"{count} of {len(primary)} pairs of twins differ beyond chance"
@@ -103,8 +108,9 @@ def _is_low(run: Run) -> bool:
     ceiling, floor = (run.results.estimate(line, family).value for line in ("ceiling", "floor"))
     if ceiling is None or floor is None:
         return False
-    values = (run.results.estimate(twin, family).value for twin in run.results.twins)
-    return all(value is None or value < (ceiling + floor) / 2 for value in values)
+    values = [run.results.estimate(twin, family).value for twin in run.results.twins]
+    known = [value for value in values if value is not None]
+    return bool(known) and max(known) < (ceiling + floor) / 2
 
 
 def _small_generators(run: Run) -> list[str]:
