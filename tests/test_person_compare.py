@@ -12,7 +12,9 @@ from click.testing import CliRunner, Result
 from bearing import Bearing, answers, calibration, person
 from personalbench.cli import main
 from personalbench.errors import UserError
-from personalbench.person.comparing import compare_runs, groups_needed
+from personalbench.metrics.comparison import compare_likeness
+from personalbench.metrics.statistics import episodes
+from personalbench.person.comparing import compare_runs, groups_needed, verdict_of
 from personalbench.person.junit import Requirement, write_junit
 from personalbench.person.runs import read_run, read_table, write_run
 from personalbench.person.scoring import score_run
@@ -82,8 +84,26 @@ def test_one_group_can_never_tell_but_says_how_many_would(tmp_path: Path) -> Non
     [run] = compared(old, new).runs
     assert run.verdict == "cannot tell"
     assert run.difference.difference.ci_low is None
-    assert run.groups_needed is not None and run.groups_needed >= 2
+    assert run.groups_needed is not None and run.groups_needed >= 6
     assert "cannot tell with 1 group: you would need about" in run.sentence
+
+
+@pytest.mark.parametrize(
+    ("groups", "verdict"), [(2, "cannot tell"), (5, "cannot tell"), (6, "better")]
+)
+def test_no_verdict_where_no_p_can_be_small_enough(groups: int, verdict: str) -> None:
+    """Every resample of every group is better; five groups still have p = 2/2^5 = 0.0625."""
+    table = np.repeat(0.5 + 0.01 * np.arange(groups)[:, None], len(episodes(5)[1]), axis=1)
+    runs = [
+        {"ada": {f"case_{number:04}": row for number, row in enumerate(rows)}}
+        for rows in (table, np.zeros_like(table))
+    ]
+    found = compare_likeness(*runs, 5, 200, 1)
+    assert found.difference.ci_low is not None and found.difference.ci_low > 0
+    assert found.p == 2 / 2**groups
+    assert verdict_of(found) == verdict
+    # The difference is so even that the approximation alone would ask for one group.
+    assert groups_needed(table, 5) == max(6, groups + 1)
 
 
 def test_a_run_against_itself(tmp_path: Path) -> None:

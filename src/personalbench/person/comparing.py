@@ -1,7 +1,7 @@
 """Is one run better than another? Paired by case and group, or not at all."""
 
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, log2
 from statistics import NormalDist
 from typing import Any, Literal
 
@@ -22,6 +22,9 @@ Verdict = Literal["better", "worse", "cannot tell"]
 
 _Z = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
 
+FEWEST_GROUPS = ceil(log2(2 / LEVEL))
+"""With fewer, no difference is significant: the sign-flip p of n groups is at least 2 / 2^n."""
+
 
 class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -33,7 +36,7 @@ class Compared(_Record):
     Attributes:
         name: The run.
         likeness: Its own likeness, over all of its groups.
-        verdict: What the interval of the difference says.
+        verdict: What the interval and the p of the difference say.
         sentence: The verdict in words.
         difference: Its likeness less the first's, group by group.
         one_v_five: The same for single answers, case by case: a diagnostic.
@@ -144,7 +147,7 @@ def _compared(run: Run, first: Run, own: Floats, others: Floats) -> Compared:
     difference = compare_likeness(
         {person: mine}, {person: theirs}, size, settings.replicates, settings.seed
     )
-    verdict = verdict_of(difference.difference)
+    verdict = verdict_of(difference)
     needed = groups_needed(np.array(differences), size) if verdict == "cannot tell" else None
     return Compared(
         name=run.name,
@@ -166,7 +169,8 @@ def groups_needed(difference: Floats, size: int) -> int | None:
 
     At level 5 % and power 80 %, by the normal approximation. How much a group's difference
     varies is taken from resampling the cases within each group, which one group allows too,
-    and from the spread between groups where there are several: the larger of both.
+    and from the spread between groups where there are several: the larger of both. Never
+    fewer than can be significant at all.
 
     Args:
         difference: Likeness table of one run less that of the other, (G, M).
@@ -183,16 +187,21 @@ def groups_needed(difference: Floats, size: int) -> int | None:
     variance = float(np.mean((difference - means[:, None]) ** 2 @ weights))
     if len(difference) > 1:
         variance = max(variance, float(np.var(difference[:, 0], ddof=1)))
-    return max(len(difference) + 1, ceil(variance * (_Z / found) ** 2))
+    return max(FEWEST_GROUPS, len(difference) + 1, ceil(variance * (_Z / found) ** 2))
 
 
-def verdict_of(difference: Estimate) -> Verdict:
-    """What the interval of a difference says."""
-    if difference.ci_low is None or difference.ci_high is None:
+def verdict_of(comparison: Comparison) -> Verdict:
+    """What a comparison says: its interval leaves out zero, and its p is at most 0.05.
+
+    The interval alone is too narrow where groups are few: it holds two of them apart from
+    zero in up to every fourth comparison of equal runs.
+    """
+    low, high = comparison.difference.ci_low, comparison.difference.ci_high
+    if low is None or high is None or comparison.p is None or comparison.p > LEVEL:
         return "cannot tell"
-    if difference.ci_low > 0:
+    if low > 0:
         return "better"
-    return "worse" if difference.ci_high < 0 else "cannot tell"
+    return "worse" if high < 0 else "cannot tell"
 
 
 def _sentence(
