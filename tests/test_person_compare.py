@@ -111,6 +111,10 @@ def test_a_run_against_itself(tmp_path: Path) -> None:
     [run] = compared(old, old).runs
     assert run.verdict == "cannot tell" and run.groups_needed is None
     assert run.difference.difference.value == 0
+    assert run.difference.difference.ci_low is None
+    assert run.one_v_five.difference.ci_low is None
+    assert run.sentence == "old against old: cannot tell with 2 groups (difference +0.000)."
+    assert "+0.000 to +0.000" not in invoke("compare", old, old).output
 
 
 def test_the_number_of_groups_by_hand() -> None:

@@ -1,6 +1,7 @@
 """Scores of one person against values worked out by hand, and what the report says of them."""
 
 import json
+import re
 from html.parser import HTMLParser
 from math import cos, radians
 from pathlib import Path
@@ -90,6 +91,33 @@ def test_no_gap_to_close_is_said(tmp_path: Path) -> None:
     assert run.gap_closed.value is None
     assert "no gap to close" in (run.gap_closed.reason or "")
     assert run.improvement.value is not None and run.improvement.value < 0
+
+
+@pytest.mark.parametrize(
+    ("base", "held_out", "reason"),
+    [
+        ([20.1] * 10, 20.0, "hardly above the model, by 0.001"),
+        ([5.0] * 5 + [60.0] * 5, 20.0, r"hardly above the model, by 0\.192, 95 % interval -0\."),
+    ],
+)
+def test_no_share_of_a_gap_that_is_hardly_there(
+    tmp_path: Path, base: list[float], held_out: float, reason: str
+) -> None:
+    run = run_of(tmp_path, [50.0] * 10, base, 10, held_out).run
+    assert run.gap_closed.value is None and run.gap_closed.n == 2
+    assert re.search(reason, run.gap_closed.reason or "")
+    [said] = [point for point in meaning(run) if "gap" in point]
+    assert "not estimable: the person's own writing is hardly above the model" in said
+
+
+@pytest.mark.parametrize(("twin", "share"), [([20.0] * 10, 1.0), ([60.0] * 5 + [70.0] * 5, 0.0)])
+def test_a_share_that_never_varies_has_no_interval(
+    tmp_path: Path, twin: list[float], share: float
+) -> None:
+    """A twin that is the person, and one that is the model, in every resample."""
+    gap = run_of(tmp_path, twin, [60.0] * 5 + [70.0] * 5, cases=10).run.gap_closed
+    assert gap.value == pytest.approx(share) and gap.n == 2
+    assert gap.ci_low is None and "equal" in (gap.reason or "")
 
 
 def test_several_groups_have_an_interval_and_leftover_cases_are_named(tmp_path: Path) -> None:

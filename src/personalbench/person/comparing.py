@@ -16,6 +16,7 @@ from personalbench.metrics.power import LEVEL, POWER
 from personalbench.metrics.statistics import Floats, episodes
 from personalbench.person.chart import Chart, Row
 from personalbench.person.records import Run
+from personalbench.person.scoring import with_spread
 from personalbench.person.words import single
 
 Verdict = Literal["better", "worse", "cannot tell"]
@@ -144,8 +145,8 @@ def _compared(run: Run, first: Run, own: Floats, others: Floats) -> Compared:
     if not differences:
         raise UserError(f"{first.name} and {run.name} have no complete group of cases in common")
     person = run.bundle.author
-    difference = compare_likeness(
-        {person: mine}, {person: theirs}, size, settings.replicates, settings.seed
+    difference = _with_spread(
+        compare_likeness({person: mine}, {person: theirs}, size, settings.replicates, settings.seed)
     )
     verdict = verdict_of(difference)
     needed = groups_needed(np.array(differences), size) if verdict == "cannot tell" else None
@@ -155,13 +156,22 @@ def _compared(run: Run, first: Run, own: Floats, others: Floats) -> Compared:
         verdict=verdict,
         sentence=_sentence(verdict, run.name, first.name, difference.difference, needed),
         difference=difference,
-        one_v_five=compare_scores(
-            {person: _singles(run)}, {person: _singles(first)}, settings.replicates, settings.seed
+        one_v_five=_with_spread(
+            compare_scores(
+                {person: _singles(run)},
+                {person: _singles(first)},
+                settings.replicates,
+                settings.seed,
+            )
         ),
         groups=len(differences),
         groups_needed=needed,
         gap_closed=run.gap_closed,
     )
+
+
+def _with_spread(comparison: Comparison) -> Comparison:
+    return comparison.model_copy(update={"difference": with_spread(comparison.difference)})
 
 
 def groups_needed(difference: Floats, size: int) -> int | None:
