@@ -23,9 +23,14 @@ UNRELATED = [float(angle) for angle in range(40, 90)]
 
 
 def scored(
-    folder: Path, name: str, angles: list[float], base: list[float] | None = None, **more: Any
+    folder: Path,
+    name: str,
+    angles: list[float | None],
+    base: list[float | None] | None = None,
+    **more: Any,
 ) -> Path:
     """A run in its folder."""
+    folder.mkdir(exist_ok=True)
     bundle = person(folder / f"bundle-{len(angles)}", len(angles), more.pop("held_out", 20.0))
     path = folder / "runs" / name
     run = score_run(
@@ -45,7 +50,7 @@ def compared(*paths: Path):
     return compare_runs([read_run(path) for path in paths], [read_table(path) for path in paths])
 
 
-def spread(centre: float, count: int = 30, seed: int = 0) -> list[float]:
+def spread(centre: float, count: int = 30, seed: int = 0) -> list[float | None]:
     """Answers about a direction."""
     return [float(x) for x in np.random.default_rng(seed).normal(centre, 8, count).round(2)]
 
@@ -187,6 +192,49 @@ def test_an_unknown_gap_does_not_pass_for_a_closed_one(tmp_path: Path) -> None:
     result = invoke("compare", one, two, "--min-gap-closed", "0.1")
     assert result.exit_code == 1
     assert "share of the gap closed is not known: no baseline answers" in result.output
+
+
+@pytest.mark.parametrize("least", ["nan", "inf", "-inf"])
+def test_a_least_share_that_is_no_number_is_refused(tmp_path: Path, least: str) -> None:
+    one = scored(tmp_path, "one", spread(50, 10), spread(70, 10))
+    result = invoke("compare", one, one, f"--min-gap-closed={least}")
+    assert result.exit_code == 2
+    assert result.output == f"Error: --min-gap-closed is {least}; give a number such as 0.3\n"
+
+
+def test_shares_of_different_gaps_are_not_compared(tmp_path: Path) -> None:
+    one = scored(tmp_path, "one", spread(50, 10), spread(70, 10, seed=1))
+    two = scored(tmp_path, "two", spread(50, 10), spread(80, 10, seed=2))
+    [run] = compared(one, two).runs
+    assert run.gap_closed.value is None and run.difference.difference.value == 0
+    told = invoke("compare", one, two)
+    assert told.exit_code == 0
+    assert "two was scored with other baseline answers than one: improvement" in told.output
+    refused = invoke("compare", one, two, "--min-gap-closed", "0.1")
+    assert refused.exit_code == 2 and refused.output.count("\n") == 1
+    assert "one and two were scored with different baseline answers" in refused.output
+
+
+def test_groups_without_answers_are_named(tmp_path: Path) -> None:
+    old = scored(tmp_path, "old", spread(60, 20, seed=1))
+    new = scored(
+        tmp_path, "new", [*spread(40, 5), None, *spread(40, 14, seed=2)], allow_missing=True
+    )
+    told = invoke("compare", old, new, "--output", tmp_path / "out")
+    said = (
+        "new against old: 3 of 4 groups; "
+        "group of case_0006 to case_0010 left out: no answer by new."
+    )
+    assert said in told.output
+    assert said in (tmp_path / "out" / "comparison.md").read_text(encoding="utf-8")
+    assert "left out" not in invoke("compare", old, old).output
+
+
+def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    first = scored(tmp_path / "a", "twin", spread(50, 10))
+    second = scored(tmp_path / "b", "twin", spread(60, 10, seed=3))
+    told = invoke("compare", first, second)
+    assert f"{second} against {first}: cannot tell" in told.output
 
 
 def test_one_run_alone_is_no_comparison(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ Heavy modules are imported inside the commands that need them.
 import json
 import sys
 from collections.abc import Sequence
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -295,15 +296,19 @@ def compare(
     as_json: bool,
 ) -> None:
     """Compare runs with the first of them: RUNS is last month's twin, then this month's."""
-    from personalbench.person.comparing import chart, compare_runs
+    from personalbench.person.comparing import chart, compare_runs, require_one_baseline
     from personalbench.person.junit import write_junit
-    from personalbench.person.runs import read_run, read_table
+    from personalbench.person.runs import read_runs, read_table
     from personalbench.person.summary import comparison_page, comparison_text, write_comparison
 
     if len(runs) < 2:
         raise UserError("compare needs two runs or more: the first is what the others are held to")
-    read = [read_run(run) for run in runs]
+    if min_gap_closed is not None and not isfinite(min_gap_closed):
+        raise UserError(f"--min-gap-closed is {min_gap_closed}; give a number such as 0.3")
+    read = read_runs(runs)
     compared = compare_runs(read, [read_table(run) for run in runs])
+    if min_gap_closed is not None:
+        require_one_baseline(read)
     picture = chart(read, f"Likeness to {compared.author}")
     if output is not None:
         write_comparison(output, compared, picture, comparison_page(compared))

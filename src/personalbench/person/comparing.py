@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from personalbench.errors import UserError
 from personalbench.metrics.comparison import Comparison, compare_likeness
 from personalbench.metrics.comparison import compare as compare_scores
-from personalbench.metrics.estimate import Estimate
+from personalbench.metrics.estimate import Estimate, missing
 from personalbench.metrics.power import LEVEL, POWER
 from personalbench.metrics.statistics import Floats, episodes
 from personalbench.person.chart import Chart, Row
@@ -44,7 +44,8 @@ class Compared(_Record):
         groups: How many groups both answered.
         groups_needed: About how many would show a difference of this size; None where
             the verdict needs none or the difference is zero.
-        gap_closed: Of the run itself, where it was scored with baseline answers.
+        gap_closed: Of the run itself, where it was scored with the first's baseline answers.
+        notes: Which groups were left out, and whether the baselines differ.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Compared(_Record):
     groups: int
     groups_needed: int | None
     gap_closed: Estimate
+    notes: tuple[str, ...]
 
 
 class Comparisons(_Record):
@@ -101,6 +103,20 @@ def compare_runs(runs: Sequence[Run], tables: Sequence[Floats]) -> Comparisons:
             for run, table in zip(runs[1:], tables[1:], strict=True)
         ),
     )
+
+
+def require_one_baseline(runs: Sequence[Run]) -> None:
+    """Make sure that the shares of the gap closed are of one gap.
+
+    Raises:
+        UserError: Two runs were scored with different baseline answers.
+    """
+    for run in runs[1:]:
+        if _other_baseline(run, runs[0]):
+            raise UserError(
+                f"{runs[0].name} and {run.name} were scored with different baseline answers, and "
+                "so close different gaps; score both with the same --baseline-answers"
+            )
 
 
 def chart(runs: Sequence[Run], title: str) -> Chart:
@@ -150,6 +166,13 @@ def _compared(run: Run, first: Run, own: Floats, others: Floats) -> Compared:
     )
     verdict = verdict_of(difference)
     needed = groups_needed(np.array(differences), size) if verdict == "cannot tell" else None
+    gap, notes = run.gap_closed, _left_out(run, first)
+    if _other_baseline(run, first):
+        gap = missing("other baseline answers")
+        notes.append(
+            f"{run.name} was scored with other baseline answers than {first.name}: improvement "
+            "and share of the gap closed are not compared."
+        )
     return Compared(
         name=run.name,
         likeness=run.twin.likeness,
@@ -166,8 +189,33 @@ def _compared(run: Run, first: Run, own: Floats, others: Floats) -> Compared:
         ),
         groups=len(differences),
         groups_needed=needed,
-        gap_closed=run.gap_closed,
+        gap_closed=gap,
+        notes=tuple(notes),
     )
+
+
+def _other_baseline(run: Run, first: Run) -> bool:
+    mine, theirs = run.baseline_answers, first.baseline_answers
+    return mine is not None and theirs is not None and mine.sha256 != theirs.sha256
+
+
+def _left_out(run: Run, first: Run) -> list[str]:
+    """Over how many groups the difference is, where not all were answered."""
+    told = []
+    for mine, theirs in zip(run.groups, first.groups, strict=True):
+        silent = [
+            name for name, group in ((first.name, theirs), (run.name, mine)) if group.twin is None
+        ]
+        if silent:
+            cases = f"{mine.case_ids[0]} to {mine.case_ids[-1]}"
+            told.append(f"group of {cases} left out: no answer by {' and '.join(silent)}")
+    if not told:
+        return []
+    total = len(run.groups)
+    return [
+        f"{run.name} against {first.name}: {total - len(told)} of {total} groups; "
+        f"{'; '.join(told)}."
+    ]
 
 
 def _with_spread(comparison: Comparison) -> Comparison:

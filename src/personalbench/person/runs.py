@@ -1,5 +1,7 @@
 """A run's folder: its scores, what a comparison needs, and the report."""
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -55,6 +57,20 @@ def read_run(folder: Path) -> Run:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise UserError(f"{path}: {where}: {first['msg']}; score it again") from None
+
+
+def read_runs(folders: Sequence[Path]) -> list[Run]:
+    """Read several runs; those of one name are named by their folders.
+
+    Raises:
+        UserError: As :func:`read_run`.
+    """
+    runs = [read_run(folder) for folder in folders]
+    names = Counter(run.name for run in runs)
+    return [
+        run if names[run.name] == 1 else run.model_copy(update={"name": str(folder)})
+        for run, folder in zip(runs, folders, strict=True)
+    ]
 
 
 def read_table(folder: Path) -> Floats:
