@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from safetensors.numpy import save
 
 from bearing import Bearing, answers, calibration, person
 from personalbench.cli import main
@@ -228,6 +229,56 @@ def test_groups_without_answers_are_named(tmp_path: Path) -> None:
     assert said in told.output
     assert said in (tmp_path / "out" / "comparison.md").read_text(encoding="utf-8")
     assert "left out" not in invoke("compare", old, old).output
+
+
+def test_files_for_folders_and_folders_for_files_are_one_line(tmp_path: Path) -> None:
+    one = scored(tmp_path, "one", spread(50, 10))
+    bundle, twin, run = tmp_path / "bundle-10", tmp_path / "one.jsonl", tmp_path / "new"
+    score = ("score", bundle, "--answers")
+    is_folder, is_file = f"{one}: is a folder; name a file", f"{twin}: is a file; name a folder"
+    for arguments, said in (
+        ((*score, one, "--output", run), is_folder),
+        ((*score, twin, "--baseline-answers", one, "--output", run), is_folder),
+        ((*score, twin, "--calibration", one, "--output", run), is_folder),
+        ((*score, twin, "--output", twin), is_file),
+        ((*score, twin, "--output", twin / "run"), is_file),
+        ((*score, twin, "--output", "/"), "/: holds files and is no run; name another folder"),
+        (("prompts", bundle, "--output", one), is_folder),
+        (("prompts", bundle, "--output", twin / "prompts.jsonl"), is_file),
+        (("compare", one, one, "--junit", one), is_folder),
+        (("compare", one, one, "--output", twin), is_file),
+    ):
+        result = invoke(*arguments)
+        assert (result.exit_code, result.output) == (2, f"Error: {said}\n"), arguments
+
+
+def test_a_run_replaces_a_run_and_nothing_else(tmp_path: Path) -> None:
+    path = scored(tmp_path, "one", spread(50, 10))
+    scored(tmp_path, "one", spread(60, 10))
+    (path / "scores.json").rename(path / "other.json")
+    before = (path / "report.md").read_bytes()
+    with pytest.raises(UserError, match="one: holds files and is no run; name another folder"):
+        scored(tmp_path, "one", spread(70, 10))
+    assert (path / "report.md").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda table: table[:1], r"damaged \(shape \(1, 126\), not \(2, 126\)\)"),
+        (lambda table: table[:, :9], r"damaged \(shape \(2, 9\), not \(2, 126\)\)"),
+        (lambda table: table[0], r"damaged \(shape \(126,\), not"),
+        (lambda table: np.where(table == table[1, 3], np.nan, table), "a value is not finite"),
+        (lambda table: np.ascontiguousarray(table[::-1]), r"not of the run in scores\.json"),
+    ],
+)
+def test_a_damaged_table_is_one_line(tmp_path: Path, change: Any, said: str) -> None:
+    path = scored(tmp_path, "one", spread(50, 10))
+    table = np.ascontiguousarray(change(read_table(path)))
+    (path / "likeness.safetensors").write_bytes(save({"likeness": table}))
+    with pytest.raises(UserError, match=said) as error:
+        read_table(path)
+    assert "\n" not in error.value.message and "score the run again" in error.value.message
 
 
 def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
