@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from math import cos, radians
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from bearing import Bearing, answers, calibration, person, wordy
+from bearing import Bearing, answers, calibration, person, replace_text, wordy
+from personalbench.bundle import freeze, load_bundle
 from personalbench.errors import UserError
 from personalbench.person.page import report_html, report_markdown, side_by_side
 from personalbench.person.runs import read_run, read_table, write_run
@@ -178,10 +180,6 @@ def test_copying_and_leaks_are_flagged(tmp_path: Path) -> None:
 
 
 def test_a_profile_in_another_language_is_a_warning(tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    from personalbench.bundle import freeze, load_bundle
-
     bundle = person(tmp_path / "b")
     german = "0 Gestern bin ich mit dem Fahrrad zum Markt gefahren und habe Äpfel gekauft. " * 5
     profile = tuple(item.model_copy(update={"text": german}) for item in bundle.profile)
@@ -227,6 +225,36 @@ def test_the_words_follow_the_numbers(tmp_path: Path) -> None:
     assert any("can't tell the person from others" in said for said in meaning(useless))
 
 
+def test_twin_and_person_are_compared_over_the_same_groups(tmp_path: Path) -> None:
+    """The person is at 10 degrees where the twin answered and at 80 where it did not."""
+    made = person(tmp_path / "made", 10)
+    held_out = tuple(
+        replace_text(each, wordy(10 if number < 5 else 80, f"held{number}x"))
+        for number, each in enumerate(made.references)
+    )
+    freeze(replace(made, references=held_out), tmp_path / "b")
+    given = answers(tmp_path / "twin.jsonl", [50.0] * 5)
+    base = answers(tmp_path / "base.jsonl", [60.0] * 10, "base")
+    bundle = load_bundle(tmp_path / "b")
+    run = score_run("mine", bundle, given, base, Bearing(), None, 200, 1, allow_missing=True).run
+    assert headline(run).startswith(
+        "The twin's likeness to ada is 0.643 over 1 of 2 groups; "
+        "ada's own held-out writing reaches 0.985 in the same"
+    )
+    said = "\n".join(meaning(run))
+    assert "0.342 short of the person's own held-out writing, over 1 of 2 groups" in said
+    assert "0.143 more like the person than the same model without" in said
+    assert "knowledge of the person, over 1 of 2 groups: it closes 29% of the gap" in said
+    assert "the twin, 1 of 2 groups" in summary(run)
+
+
+def test_what_would_be_nought_in_print_is_said_in_words(tmp_path: Path) -> None:
+    run = run_of(tmp_path, [60.01] * 5, base=[60.0] * 5).run
+    [said] = [point for point in meaning(run) if "no more and no less like the person" in point]
+    assert said.endswith("closes 0% of the gap to the person's own writing.")
+    assert "0.000" not in " ".join(meaning(run_of(tmp_path, [20.01] * 5).run))
+
+
 class _Page(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -262,6 +290,7 @@ def test_the_page_shows_texts_as_texts_and_loads_nothing(tmp_path: Path) -> None
             assert (attributes.get(key) or "data:").startswith(("data:", "#"))
     assert "<script>alert(1)</script>" in "".join(page.words)
     text = report_markdown(scored.run, shown)
+    assert text.startswith("# Does \\<b>mine\\</b> write like ada?\n")
     assert f"\n~~~~~text\n{evil}\n~~~~~\n" in text
 
 

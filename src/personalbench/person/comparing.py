@@ -17,7 +17,7 @@ from personalbench.metrics.statistics import Floats, episodes
 from personalbench.person.chart import Chart, Row
 from personalbench.person.records import Run
 from personalbench.person.scoring import with_spread
-from personalbench.person.words import single
+from personalbench.person.words import partly, single
 
 Verdict = Literal["better", "worse", "cannot tell"]
 
@@ -124,7 +124,9 @@ def chart(runs: Sequence[Run], title: str) -> Chart:
     unrelated = runs[0].unrelated
     return Chart(
         title=title,
-        rows=tuple(Row(run.name, run.twin.likeness, "twin") for run in runs),
+        rows=tuple(
+            Row(partly(run.name, run, run.twin.likeness), run.twin.likeness, "twin") for run in runs
+        ),
         floor=(unrelated.p5, unrelated.mean, unrelated.p95) if unrelated else None,
         ceiling=runs[0].ceiling.likeness.value,
     )

@@ -6,7 +6,7 @@ from personalbench.person.chart import Chart, lines, svg
 from personalbench.person.comparing import Comparisons
 from personalbench.person.records import Run
 from personalbench.person.words import headline, meaning, ruler
-from personalbench.report.section import Column, Section, Table, markdown, plain
+from personalbench.report.section import Column, Section, Table, escaped, markdown, plain
 from personalbench.storage import atomic_write, write_json
 
 PICTURE = "comparison.svg"
@@ -56,7 +56,7 @@ def comparison_page(compared: Comparisons) -> str:
         tables=(_table(compared),),
         notes=tuple(notes),
     )
-    title = f"Likeness to {compared.author}"
+    title = escaped(f"Likeness to {compared.author}")
     return f"# {title}\n\n![{title}]({PICTURE})\n\n{markdown([section])}"
 
 
