@@ -55,11 +55,12 @@ def replace_text(made, text: str):
     return made.model_copy(update={"text": text, "words": len(text.split())})
 
 
-def answers(path: Path, angles: Sequence[float], mark: str = "twin") -> Path:
-    """A file of answers in those directions, one a case."""
+def answers(path: Path, angles: Sequence[float | None], mark: str = "twin") -> Path:
+    """A file of answers in those directions, one a case; no line where there is None."""
     lines = [
         {"case_id": f"case_{number:04}", "output": wordy(angle, f"{mark}{number}x")}
         for number, angle in enumerate(angles, start=1)
+        if angle is not None
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path

@@ -8,11 +8,14 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from safetensors.numpy import save
 
 from bearing import Bearing, answers, calibration, person
 from personalbench.cli import main
 from personalbench.errors import UserError
-from personalbench.person.comparing import compare_runs, groups_needed
+from personalbench.metrics.comparison import compare_likeness
+from personalbench.metrics.statistics import episodes
+from personalbench.person.comparing import compare_runs, groups_needed, verdict_of
 from personalbench.person.junit import Requirement, write_junit
 from personalbench.person.runs import read_run, read_table, write_run
 from personalbench.person.scoring import score_run
@@ -21,9 +24,14 @@ UNRELATED = [float(angle) for angle in range(40, 90)]
 
 
 def scored(
-    folder: Path, name: str, angles: list[float], base: list[float] | None = None, **more: Any
+    folder: Path,
+    name: str,
+    angles: list[float | None],
+    base: list[float | None] | None = None,
+    **more: Any,
 ) -> Path:
     """A run in its folder."""
+    folder.mkdir(exist_ok=True)
     bundle = person(folder / f"bundle-{len(angles)}", len(angles), more.pop("held_out", 20.0))
     path = folder / "runs" / name
     run = score_run(
@@ -43,7 +51,7 @@ def compared(*paths: Path):
     return compare_runs([read_run(path) for path in paths], [read_table(path) for path in paths])
 
 
-def spread(centre: float, count: int = 30, seed: int = 0) -> list[float]:
+def spread(centre: float, count: int = 30, seed: int = 0) -> list[float | None]:
     """Answers about a direction."""
     return [float(x) for x in np.random.default_rng(seed).normal(centre, 8, count).round(2)]
 
@@ -82,8 +90,26 @@ def test_one_group_can_never_tell_but_says_how_many_would(tmp_path: Path) -> Non
     [run] = compared(old, new).runs
     assert run.verdict == "cannot tell"
     assert run.difference.difference.ci_low is None
-    assert run.groups_needed is not None and run.groups_needed >= 2
+    assert run.groups_needed is not None and run.groups_needed >= 6
     assert "cannot tell with 1 group: you would need about" in run.sentence
+
+
+@pytest.mark.parametrize(
+    ("groups", "verdict"), [(2, "cannot tell"), (5, "cannot tell"), (6, "better")]
+)
+def test_no_verdict_where_no_p_can_be_small_enough(groups: int, verdict: str) -> None:
+    """Every resample of every group is better; five groups still have p = 2/2^5 = 0.0625."""
+    table = np.repeat(0.5 + 0.01 * np.arange(groups)[:, None], len(episodes(5)[1]), axis=1)
+    runs = [
+        {"ada": {f"case_{number:04}": row for number, row in enumerate(rows)}}
+        for rows in (table, np.zeros_like(table))
+    ]
+    found = compare_likeness(*runs, 5, 200, 1)
+    assert found.difference.ci_low is not None and found.difference.ci_low > 0
+    assert found.p == 2 / 2**groups
+    assert verdict_of(found) == verdict
+    # The difference is so even that the approximation alone would ask for one group.
+    assert groups_needed(table, 5) == max(6, groups + 1)
 
 
 def test_a_run_against_itself(tmp_path: Path) -> None:
@@ -91,6 +117,10 @@ def test_a_run_against_itself(tmp_path: Path) -> None:
     [run] = compared(old, old).runs
     assert run.verdict == "cannot tell" and run.groups_needed is None
     assert run.difference.difference.value == 0
+    assert run.difference.difference.ci_low is None
+    assert run.one_v_five.difference.ci_low is None
+    assert run.sentence == "old against old: cannot tell with 2 groups (difference +0.000)."
+    assert "+0.000 to +0.000" not in invoke("compare", old, old).output
 
 
 def test_the_number_of_groups_by_hand() -> None:
@@ -163,6 +193,99 @@ def test_an_unknown_gap_does_not_pass_for_a_closed_one(tmp_path: Path) -> None:
     result = invoke("compare", one, two, "--min-gap-closed", "0.1")
     assert result.exit_code == 1
     assert "share of the gap closed is not known: no baseline answers" in result.output
+
+
+@pytest.mark.parametrize("least", ["nan", "inf", "-inf"])
+def test_a_least_share_that_is_no_number_is_refused(tmp_path: Path, least: str) -> None:
+    one = scored(tmp_path, "one", spread(50, 10), spread(70, 10))
+    result = invoke("compare", one, one, f"--min-gap-closed={least}")
+    assert result.exit_code == 2
+    assert result.output == f"Error: --min-gap-closed is {least}; give a number such as 0.3\n"
+
+
+def test_shares_of_different_gaps_are_not_compared(tmp_path: Path) -> None:
+    one = scored(tmp_path, "one", spread(50, 10), spread(70, 10, seed=1))
+    two = scored(tmp_path, "two", spread(50, 10), spread(80, 10, seed=2))
+    [run] = compared(one, two).runs
+    assert run.gap_closed.value is None and run.difference.difference.value == 0
+    told = invoke("compare", one, two)
+    assert told.exit_code == 0
+    assert "two was scored with other baseline answers than one: improvement" in told.output
+    refused = invoke("compare", one, two, "--min-gap-closed", "0.1")
+    assert refused.exit_code == 2 and refused.output.count("\n") == 1
+    assert "one and two were scored with different baseline answers" in refused.output
+
+
+def test_groups_without_answers_are_named(tmp_path: Path) -> None:
+    old = scored(tmp_path, "old", spread(60, 20, seed=1))
+    new = scored(
+        tmp_path, "new", [*spread(40, 5), None, *spread(40, 14, seed=2)], allow_missing=True
+    )
+    told = invoke("compare", old, new, "--output", tmp_path / "out")
+    said = (
+        "new against old: 3 of 4 groups; "
+        "group of case_0006 to case_0010 left out: no answer by new."
+    )
+    assert said in told.output
+    assert said in (tmp_path / "out" / "comparison.md").read_text(encoding="utf-8")
+    assert "left out" not in invoke("compare", old, old).output
+
+
+def test_files_for_folders_and_folders_for_files_are_one_line(tmp_path: Path) -> None:
+    one = scored(tmp_path, "one", spread(50, 10))
+    bundle, twin, run = tmp_path / "bundle-10", tmp_path / "one.jsonl", tmp_path / "new"
+    score = ("score", bundle, "--answers")
+    is_folder, is_file = f"{one}: is a folder; name a file", f"{twin}: is a file; name a folder"
+    for arguments, said in (
+        ((*score, one, "--output", run), is_folder),
+        ((*score, twin, "--baseline-answers", one, "--output", run), is_folder),
+        ((*score, twin, "--calibration", one, "--output", run), is_folder),
+        ((*score, twin, "--output", twin), is_file),
+        ((*score, twin, "--output", twin / "run"), is_file),
+        ((*score, twin, "--output", "/"), "/: holds files and is no run; name another folder"),
+        (("prompts", bundle, "--output", one), is_folder),
+        (("prompts", bundle, "--output", twin / "prompts.jsonl"), is_file),
+        (("compare", one, one, "--junit", one), is_folder),
+        (("compare", one, one, "--output", twin), is_file),
+    ):
+        result = invoke(*arguments)
+        assert (result.exit_code, result.output) == (2, f"Error: {said}\n"), arguments
+
+
+def test_a_run_replaces_a_run_and_nothing_else(tmp_path: Path) -> None:
+    path = scored(tmp_path, "one", spread(50, 10))
+    scored(tmp_path, "one", spread(60, 10))
+    (path / "scores.json").rename(path / "other.json")
+    before = (path / "report.md").read_bytes()
+    with pytest.raises(UserError, match="one: holds files and is no run; name another folder"):
+        scored(tmp_path, "one", spread(70, 10))
+    assert (path / "report.md").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda table: table[:1], r"damaged \(shape \(1, 126\), not \(2, 126\)\)"),
+        (lambda table: table[:, :9], r"damaged \(shape \(2, 9\), not \(2, 126\)\)"),
+        (lambda table: table[0], r"damaged \(shape \(126,\), not"),
+        (lambda table: np.where(table == table[1, 3], np.nan, table), "a value is not finite"),
+        (lambda table: np.ascontiguousarray(table[::-1]), r"not of the run in scores\.json"),
+    ],
+)
+def test_a_damaged_table_is_one_line(tmp_path: Path, change: Any, said: str) -> None:
+    path = scored(tmp_path, "one", spread(50, 10))
+    table = np.ascontiguousarray(change(read_table(path)))
+    (path / "likeness.safetensors").write_bytes(save({"likeness": table}))
+    with pytest.raises(UserError, match=said) as error:
+        read_table(path)
+    assert "\n" not in error.value.message and "score the run again" in error.value.message
+
+
+def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    first = scored(tmp_path / "a", "twin", spread(50, 10))
+    second = scored(tmp_path / "b", "twin", spread(60, 10, seed=3))
+    told = invoke("compare", first, second)
+    assert f"{second} against {first}: cannot tell" in told.output
 
 
 def test_one_run_alone_is_no_comparison(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """Scores of one person against values worked out by hand, and what the report says of them."""
 
 import json
+import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from math import cos, radians
 from pathlib import Path
@@ -8,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from bearing import Bearing, answers, calibration, person, wordy
+from bearing import Bearing, answers, calibration, person, replace_text, wordy
+from personalbench.bundle import freeze, load_bundle
 from personalbench.errors import UserError
 from personalbench.person.page import report_html, report_markdown, side_by_side
 from personalbench.person.runs import read_run, read_table, write_run
@@ -92,6 +95,33 @@ def test_no_gap_to_close_is_said(tmp_path: Path) -> None:
     assert run.improvement.value is not None and run.improvement.value < 0
 
 
+@pytest.mark.parametrize(
+    ("base", "held_out", "reason"),
+    [
+        ([20.1] * 10, 20.0, "hardly above the model, by 0.001"),
+        ([5.0] * 5 + [60.0] * 5, 20.0, r"hardly above the model, by 0\.192, 95 % interval -0\."),
+    ],
+)
+def test_no_share_of_a_gap_that_is_hardly_there(
+    tmp_path: Path, base: list[float], held_out: float, reason: str
+) -> None:
+    run = run_of(tmp_path, [50.0] * 10, base, 10, held_out).run
+    assert run.gap_closed.value is None and run.gap_closed.n == 2
+    assert re.search(reason, run.gap_closed.reason or "")
+    [said] = [point for point in meaning(run) if "gap" in point]
+    assert "not estimable: the person's own writing is hardly above the model" in said
+
+
+@pytest.mark.parametrize(("twin", "share"), [([20.0] * 10, 1.0), ([60.0] * 5 + [70.0] * 5, 0.0)])
+def test_a_share_that_never_varies_has_no_interval(
+    tmp_path: Path, twin: list[float], share: float
+) -> None:
+    """A twin that is the person, and one that is the model, in every resample."""
+    gap = run_of(tmp_path, twin, [60.0] * 5 + [70.0] * 5, cases=10).run.gap_closed
+    assert gap.value == pytest.approx(share) and gap.n == 2
+    assert gap.ci_low is None and "equal" in (gap.reason or "")
+
+
 def test_several_groups_have_an_interval_and_leftover_cases_are_named(tmp_path: Path) -> None:
     angles = [40.0, 42, 44, 46, 48, 60, 62, 64, 66, 68, 30, 30]
     run = run_of(tmp_path, angles, base=[70.0] * 12, cases=12).run
@@ -150,10 +180,6 @@ def test_copying_and_leaks_are_flagged(tmp_path: Path) -> None:
 
 
 def test_a_profile_in_another_language_is_a_warning(tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    from personalbench.bundle import freeze, load_bundle
-
     bundle = person(tmp_path / "b")
     german = "0 Gestern bin ich mit dem Fahrrad zum Markt gefahren und habe Äpfel gekauft. " * 5
     profile = tuple(item.model_copy(update={"text": german}) for item in bundle.profile)
@@ -199,6 +225,36 @@ def test_the_words_follow_the_numbers(tmp_path: Path) -> None:
     assert any("can't tell the person from others" in said for said in meaning(useless))
 
 
+def test_twin_and_person_are_compared_over_the_same_groups(tmp_path: Path) -> None:
+    """The person is at 10 degrees where the twin answered and at 80 where it did not."""
+    made = person(tmp_path / "made", 10)
+    held_out = tuple(
+        replace_text(each, wordy(10 if number < 5 else 80, f"held{number}x"))
+        for number, each in enumerate(made.references)
+    )
+    freeze(replace(made, references=held_out), tmp_path / "b")
+    given = answers(tmp_path / "twin.jsonl", [50.0] * 5)
+    base = answers(tmp_path / "base.jsonl", [60.0] * 10, "base")
+    bundle = load_bundle(tmp_path / "b")
+    run = score_run("mine", bundle, given, base, Bearing(), None, 200, 1, allow_missing=True).run
+    assert headline(run).startswith(
+        "The twin's likeness to ada is 0.643 over 1 of 2 groups; "
+        "ada's own held-out writing reaches 0.985 in the same"
+    )
+    said = "\n".join(meaning(run))
+    assert "0.342 short of the person's own held-out writing, over 1 of 2 groups" in said
+    assert "0.143 more like the person than the same model without" in said
+    assert "knowledge of the person, over 1 of 2 groups: it closes 29% of the gap" in said
+    assert "the twin, 1 of 2 groups" in summary(run)
+
+
+def test_what_would_be_nought_in_print_is_said_in_words(tmp_path: Path) -> None:
+    run = run_of(tmp_path, [60.01] * 5, base=[60.0] * 5).run
+    [said] = [point for point in meaning(run) if "no more and no less like the person" in point]
+    assert said.endswith("closes 0% of the gap to the person's own writing.")
+    assert "0.000" not in " ".join(meaning(run_of(tmp_path, [20.01] * 5).run))
+
+
 class _Page(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -234,6 +290,7 @@ def test_the_page_shows_texts_as_texts_and_loads_nothing(tmp_path: Path) -> None
             assert (attributes.get(key) or "data:").startswith(("data:", "#"))
     assert "<script>alert(1)</script>" in "".join(page.words)
     text = report_markdown(scored.run, shown)
+    assert text.startswith("# Does \\<b>mine\\</b> write like ada?\n")
     assert f"\n~~~~~text\n{evil}\n~~~~~\n" in text
 
 

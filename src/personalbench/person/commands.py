@@ -6,8 +6,9 @@ Heavy modules are imported inside the commands that need them.
 import json
 import sys
 from collections.abc import Sequence
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -17,14 +18,34 @@ if TYPE_CHECKING:
     from personalbench.person.comparing import Comparisons
     from personalbench.person.junit import Requirement
 
+
+class _Path(click.Path):
+    """A file, or a folder, that is there or yet to be written."""
+
+    def __init__(self, *, folder: bool) -> None:
+        super().__init__(path_type=Path)
+        self._folder = folder
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = cast(Path, super().convert(value, param, ctx))
+        # What is there of it: the path itself, or the folder that it will be made in.
+        there = next(each for each in (path, *path.parents) if each.exists())
+        if there.is_dir() == (self._folder or there != path):
+            return path
+        if there.is_dir():
+            raise UserError(f"{path}: is a folder; name a file")
+        raise UserError(f"{there}: is a file; name a folder")
+
+
 _PATH = click.Path(path_type=Path)
-_OUTPUT = click.option("--output", type=_PATH, required=True, help="Where to write it.")
+_FILE, _FOLDER = _Path(folder=False), _Path(folder=True)
+_OUTPUT = click.option("--output", type=_FILE, required=True, help="Where to write it.")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
 @click.command()
 @click.argument("source", type=_PATH)
-@_OUTPUT
+@click.option("--output", type=_PATH, required=True, help="Where to write it.")
 @click.option("--genre", default="text", show_default=True, help="What the prompts ask for.")
 @click.option("--cases", type=click.IntRange(1), help="Draw so many reference documents.")
 @click.option("--seed", type=click.IntRange(0), help="Default: that of params.yaml, 42.")
@@ -130,7 +151,7 @@ def answer(bundle: Path, method: str, model: str | None, output: Path, as_json: 
 
 @click.command()
 @click.argument("bundle", type=_PATH)
-@click.option("--output", type=_PATH, required=True, help="Folder for adapter and answers.")
+@click.option("--output", type=_FOLDER, required=True, help="Folder for adapter and answers.")
 @click.option("--model", help="Who is trained: an embedded model of the registry.")
 @click.option("--documents", type=click.IntRange(20), help="Most to learn from.")
 @click.option("--epochs", type=click.IntRange(1), help="How often to read them.")
@@ -178,7 +199,7 @@ def train(
 
 @click.command("training-data")
 @click.argument("bundle", type=_PATH)
-@click.option("--output", type=_PATH, required=True, help="Folder for train and valid.")
+@click.option("--output", type=_FOLDER, required=True, help="Folder for train and valid.")
 @click.option("--documents", type=click.IntRange(20), help="Most to learn from.")
 @click.option("--model", help="Who will be trained: a name in the registry; its context counts.")
 @_JSON
@@ -211,11 +232,11 @@ def training_data(
 
 @click.command()
 @click.argument("bundle", type=_PATH)
-@click.option("--answers", type=_PATH, required=True, help="The twin's answers, JSON Lines.")
-@click.option("--baseline-answers", type=_PATH, help="Those of the model without the person.")
-@click.option("--calibration", type=_PATH, help="Unrelated writers, for another encoder.")
+@click.option("--answers", type=_FILE, required=True, help="The twin's answers, JSON Lines.")
+@click.option("--baseline-answers", type=_FILE, help="Those of the model without the person.")
+@click.option("--calibration", type=_FILE, help="Unrelated writers, for another encoder.")
 @click.option("--allow-missing", is_flag=True, help="Count a case without an answer as failed.")
-@_OUTPUT
+@click.option("--output", type=_FOLDER, required=True, help="Folder of the run.")
 @_JSON
 def score(
     bundle: Path,
@@ -234,11 +255,12 @@ def score(
     from personalbench.bundle import load_bundle
     from personalbench.metrics.copying import CopyingLimits
     from personalbench.person.logged import log_run
-    from personalbench.person.runs import SCORES, write_run
+    from personalbench.person.runs import SCORES, require_free, write_run
     from personalbench.person.scoring import score_run
     from personalbench.person.settings import open_encoder, settings
     from personalbench.person.summary import summary
 
+    require_free(output)
     params = settings()
     loaded = load_bundle(bundle)
     scored = score_run(
@@ -281,10 +303,10 @@ def show(run: Path, as_json: bool) -> None:
 
 @click.command()
 @click.argument("runs", type=_PATH, nargs=-1, required=True)
-@click.option("--output", type=_PATH, help="Folder for comparison.json, .md and .svg.")
+@click.option("--output", type=_FOLDER, help="Folder for comparison.json, .md and .svg.")
 @click.option("--fail-if", type=click.Choice(["worse"]), help="Exit with 1 if a run is worse.")
 @click.option("--min-gap-closed", type=float, help="Exit with 1 if a run closes less of the gap.")
-@click.option("--junit", type=_PATH, help="Write what was required as JUnit XML.")
+@click.option("--junit", type=_FILE, help="Write what was required as JUnit XML.")
 @_JSON
 def compare(
     runs: tuple[Path, ...],
@@ -295,15 +317,19 @@ def compare(
     as_json: bool,
 ) -> None:
     """Compare runs with the first of them: RUNS is last month's twin, then this month's."""
-    from personalbench.person.comparing import chart, compare_runs
+    from personalbench.person.comparing import chart, compare_runs, require_one_baseline
     from personalbench.person.junit import write_junit
-    from personalbench.person.runs import read_run, read_table
+    from personalbench.person.runs import read_runs, read_table
     from personalbench.person.summary import comparison_page, comparison_text, write_comparison
 
     if len(runs) < 2:
         raise UserError("compare needs two runs or more: the first is what the others are held to")
-    read = [read_run(run) for run in runs]
+    if min_gap_closed is not None and not isfinite(min_gap_closed):
+        raise UserError(f"--min-gap-closed is {min_gap_closed}; give a number such as 0.3")
+    read = read_runs(runs)
     compared = compare_runs(read, [read_table(run) for run in runs])
+    if min_gap_closed is not None:
+        require_one_baseline(read)
     picture = chart(read, f"Likeness to {compared.author}")
     if output is not None:
         write_comparison(output, compared, picture, comparison_page(compared))
@@ -324,7 +350,7 @@ def compare(
 @click.command()
 @click.argument("bundle", type=_PATH)
 @click.option("--runs", type=_PATH, default=Path("runs"), show_default=True, help="All runs.")
-@click.option("--output", type=_PATH, help="Picture, SVG; default: history.svg among the runs.")
+@click.option("--output", type=_FILE, help="Picture, SVG; default: history.svg among the runs.")
 @_JSON
 def history(bundle: Path, runs: Path, output: Path | None, as_json: bool) -> None:
     """Draw the likeness of every version scored on BUNDLE, between floor and ceiling."""

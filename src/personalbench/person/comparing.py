@@ -1,7 +1,7 @@
 """Is one run better than another? Paired by case and group, or not at all."""
 
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, log2
 from statistics import NormalDist
 from typing import Any, Literal
 
@@ -11,16 +11,20 @@ from pydantic import BaseModel, ConfigDict
 from personalbench.errors import UserError
 from personalbench.metrics.comparison import Comparison, compare_likeness
 from personalbench.metrics.comparison import compare as compare_scores
-from personalbench.metrics.estimate import Estimate
+from personalbench.metrics.estimate import Estimate, missing
 from personalbench.metrics.power import LEVEL, POWER
 from personalbench.metrics.statistics import Floats, episodes
 from personalbench.person.chart import Chart, Row
 from personalbench.person.records import Run
-from personalbench.person.words import single
+from personalbench.person.scoring import with_spread
+from personalbench.person.words import partly, single
 
 Verdict = Literal["better", "worse", "cannot tell"]
 
 _Z = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
+
+FEWEST_GROUPS = ceil(log2(2 / LEVEL))
+"""With fewer, no difference is significant: the sign-flip p of n groups is at least 2 / 2^n."""
 
 
 class _Record(BaseModel):
@@ -33,14 +37,15 @@ class Compared(_Record):
     Attributes:
         name: The run.
         likeness: Its own likeness, over all of its groups.
-        verdict: What the interval of the difference says.
+        verdict: What the interval and the p of the difference say.
         sentence: The verdict in words.
         difference: Its likeness less the first's, group by group.
         one_v_five: The same for single answers, case by case: a diagnostic.
         groups: How many groups both answered.
         groups_needed: About how many would show a difference of this size; None where
             the verdict needs none or the difference is zero.
-        gap_closed: Of the run itself, where it was scored with baseline answers.
+        gap_closed: Of the run itself, where it was scored with the first's baseline answers.
+        notes: Which groups were left out, and whether the baselines differ.
     """
 
     name: str
@@ -52,6 +57,7 @@ class Compared(_Record):
     groups: int
     groups_needed: int | None
     gap_closed: Estimate
+    notes: tuple[str, ...]
 
 
 class Comparisons(_Record):
@@ -99,12 +105,28 @@ def compare_runs(runs: Sequence[Run], tables: Sequence[Floats]) -> Comparisons:
     )
 
 
+def require_one_baseline(runs: Sequence[Run]) -> None:
+    """Make sure that the shares of the gap closed are of one gap.
+
+    Raises:
+        UserError: Two runs were scored with different baseline answers.
+    """
+    for run in runs[1:]:
+        if _other_baseline(run, runs[0]):
+            raise UserError(
+                f"{runs[0].name} and {run.name} were scored with different baseline answers, and "
+                "so close different gaps; score both with the same --baseline-answers"
+            )
+
+
 def chart(runs: Sequence[Run], title: str) -> Chart:
     """Every run between unrelated writers and the person."""
     unrelated = runs[0].unrelated
     return Chart(
         title=title,
-        rows=tuple(Row(run.name, run.twin.likeness, "twin") for run in runs),
+        rows=tuple(
+            Row(partly(run.name, run, run.twin.likeness), run.twin.likeness, "twin") for run in runs
+        ),
         floor=(unrelated.p5, unrelated.mean, unrelated.p95) if unrelated else None,
         ceiling=runs[0].ceiling.likeness.value,
     )
@@ -141,24 +163,65 @@ def _compared(run: Run, first: Run, own: Floats, others: Floats) -> Compared:
     if not differences:
         raise UserError(f"{first.name} and {run.name} have no complete group of cases in common")
     person = run.bundle.author
-    difference = compare_likeness(
-        {person: mine}, {person: theirs}, size, settings.replicates, settings.seed
+    difference = _with_spread(
+        compare_likeness({person: mine}, {person: theirs}, size, settings.replicates, settings.seed)
     )
-    verdict = verdict_of(difference.difference)
+    verdict = verdict_of(difference)
     needed = groups_needed(np.array(differences), size) if verdict == "cannot tell" else None
+    gap, notes = run.gap_closed, _left_out(run, first)
+    if _other_baseline(run, first):
+        gap = missing("other baseline answers")
+        notes.append(
+            f"{run.name} was scored with other baseline answers than {first.name}: improvement "
+            "and share of the gap closed are not compared."
+        )
     return Compared(
         name=run.name,
         likeness=run.twin.likeness,
         verdict=verdict,
         sentence=_sentence(verdict, run.name, first.name, difference.difference, needed),
         difference=difference,
-        one_v_five=compare_scores(
-            {person: _singles(run)}, {person: _singles(first)}, settings.replicates, settings.seed
+        one_v_five=_with_spread(
+            compare_scores(
+                {person: _singles(run)},
+                {person: _singles(first)},
+                settings.replicates,
+                settings.seed,
+            )
         ),
         groups=len(differences),
         groups_needed=needed,
-        gap_closed=run.gap_closed,
+        gap_closed=gap,
+        notes=tuple(notes),
     )
+
+
+def _other_baseline(run: Run, first: Run) -> bool:
+    mine, theirs = run.baseline_answers, first.baseline_answers
+    return mine is not None and theirs is not None and mine.sha256 != theirs.sha256
+
+
+def _left_out(run: Run, first: Run) -> list[str]:
+    """Over how many groups the difference is, where not all were answered."""
+    told = []
+    for mine, theirs in zip(run.groups, first.groups, strict=True):
+        silent = [
+            name for name, group in ((first.name, theirs), (run.name, mine)) if group.twin is None
+        ]
+        if silent:
+            cases = f"{mine.case_ids[0]} to {mine.case_ids[-1]}"
+            told.append(f"group of {cases} left out: no answer by {' and '.join(silent)}")
+    if not told:
+        return []
+    total = len(run.groups)
+    return [
+        f"{run.name} against {first.name}: {total - len(told)} of {total} groups; "
+        f"{'; '.join(told)}."
+    ]
+
+
+def _with_spread(comparison: Comparison) -> Comparison:
+    return comparison.model_copy(update={"difference": with_spread(comparison.difference)})
 
 
 def groups_needed(difference: Floats, size: int) -> int | None:
@@ -166,7 +229,8 @@ def groups_needed(difference: Floats, size: int) -> int | None:
 
     At level 5 % and power 80 %, by the normal approximation. How much a group's difference
     varies is taken from resampling the cases within each group, which one group allows too,
-    and from the spread between groups where there are several: the larger of both.
+    and from the spread between groups where there are several: the larger of both. Never
+    fewer than can be significant at all.
 
     Args:
         difference: Likeness table of one run less that of the other, (G, M).
@@ -183,16 +247,21 @@ def groups_needed(difference: Floats, size: int) -> int | None:
     variance = float(np.mean((difference - means[:, None]) ** 2 @ weights))
     if len(difference) > 1:
         variance = max(variance, float(np.var(difference[:, 0], ddof=1)))
-    return max(len(difference) + 1, ceil(variance * (_Z / found) ** 2))
+    return max(FEWEST_GROUPS, len(difference) + 1, ceil(variance * (_Z / found) ** 2))
 
 
-def verdict_of(difference: Estimate) -> Verdict:
-    """What the interval of a difference says."""
-    if difference.ci_low is None or difference.ci_high is None:
+def verdict_of(comparison: Comparison) -> Verdict:
+    """What a comparison says: its interval leaves out zero, and its p is at most 0.05.
+
+    The interval alone is too narrow where groups are few: it holds two of them apart from
+    zero in up to every fourth comparison of equal runs.
+    """
+    low, high = comparison.difference.ci_low, comparison.difference.ci_high
+    if low is None or high is None or comparison.p is None or comparison.p > LEVEL:
         return "cannot tell"
-    if difference.ci_low > 0:
+    if low > 0:
         return "better"
-    return "worse" if difference.ci_high < 0 else "cannot tell"
+    return "worse" if high < 0 else "cannot tell"
 
 
 def _sentence(

@@ -16,11 +16,12 @@ from personalbench.person.words import (
     headline,
     least_like,
     meaning,
+    partly,
     ruler,
     single,
 )
 from personalbench.report.html import html
-from personalbench.report.section import Cell, Column, Section, Table, markdown
+from personalbench.report.section import Cell, Column, Section, Table, escaped, markdown
 from personalbench.twins.answers import Answer
 
 RULER = "ruler.svg"
@@ -69,16 +70,17 @@ def side_by_side(run: Run, bundle: Bundle, answers: tuple[Answer, ...]) -> SideB
 
 def report_markdown(run: Run, shown: SideBySide | None) -> str:
     """The report for a Markdown viewer."""
+    answer = escaped(headline(run))
     parts = [
-        f"# Does {run.name} write like {run.bundle.author}?",
-        f"**{headline(run)}**",
-        f"![{headline(run)}]({RULER})",
+        f"# {escaped(f'Does {run.name} write like {run.bundle.author}?')}",
+        f"**{answer}**",
+        f"![{answer}]({RULER})",
         markdown(_first_sections(run)),
     ]
     if shown is not None:
         parts += [
             f"## The case least like the person: {shown.case_id}",
-            f"Asked for: {shown.topic}",
+            f"Asked for: {escaped(shown.topic)}",
             f"The twin wrote ({_told(shown.twin_likeness)}):",
             _fenced(shown.twin),
             f"The person wrote ({_told(shown.person_likeness)}):",
@@ -164,13 +166,14 @@ def _basis(run: Run) -> str:
 
 
 def _numbers(run: Run) -> tuple[Table, ...]:
-    rows: list[tuple[Cell, ...]] = [("twin", run.twin.likeness)]
+    rows: list[tuple[Cell, ...]] = [(partly("twin", run, run.twin.likeness), run.twin.likeness)]
     if run.baseline is not None:
-        rows.append(("model without the person", run.baseline.likeness))
+        base = run.baseline.likeness
+        rows.append((partly("model without the person", run, base), base))
     rows += [
         ("person's own held-out writing (ceiling)", run.ceiling.likeness),
-        ("improvement over the model", run.improvement),
-        ("share of the gap closed", run.gap_closed),
+        (partly("improvement over the model", run, run.improvement), run.improvement),
+        (partly("share of the gap closed", run, run.gap_closed), run.gap_closed),
     ]
     tables = [Table(caption="Likeness to the person", columns=_columns("", ""), rows=tuple(rows))]
     if run.unrelated is not None:

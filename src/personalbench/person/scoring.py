@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from math import isclose
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,9 @@ from personalbench.twins.outside import read_answers
 
 ENCODER_LANGUAGE = "en"
 """All encoders of the registry were trained on English."""
+
+LEAST_GAP = 0.01
+"""Below it a share of the gap says nothing: the encoder's values are not that exact."""
 
 _SOFTWARE = ("numpy", "tokenizers", "torch", "transformers")
 
@@ -287,7 +291,8 @@ def _gap_closed(
     """Share of the gap closed over the groups that both answered.
 
     The interval is that of the ratio over replicates that draw alike for all three lines;
-    there is none where the gap vanishes in some of them.
+    there is none where the gap vanishes in some of them. There is no share of a gap that is
+    hardly there.
     """
     if base is None:
         return missing("no baseline answers")
@@ -295,33 +300,45 @@ def _gap_closed(
     if not shared:
         return missing("twin and baseline have no complete group in common")
     tables = [np.stack([line.groups[ids] for ids in shared]) for line in (twin, base, ceiling)]
-    value = gap_closed(*(float(table[:, 0].mean()) for table in tables))
+    t, b, c = (float(table[:, 0].mean()) for table in tables)
+    value = gap_closed(t, b, c).model_copy(update={"n": len(shared)})
     if value.value is None:
         return value
+    hardly = f"the person's own writing is hardly above the model, by {c - b:.3f}"
+    if c - b < LEAST_GAP:
+        return missing(hardly, len(shared))
     if len(shared) < 2:
         return value.model_copy(update={"reason": "an interval needs at least two groups"})
-    t, b, c = (
+    ts, bs, cs = (
         likeness_replicates({"": table}, size, settings.replicates, settings.seed)
         for table in tables
     )
-    if (c - b).min() <= 0:
-        return value.model_copy(
-            update={"n": len(shared), "reason": "no interval: the gap is not surely above zero"}
-        )
-    low, high = percentile_interval((t - b) / (c - b))
-    return value.model_copy(update={"ci_low": low, "ci_high": high, "n": len(shared)})
+    low, high = percentile_interval(cs - bs)
+    if low <= 0:
+        return missing(f"{hardly}, 95 % interval {low:+.3f} to {high:+.3f}", len(shared))
+    if (cs - bs).min() <= 0:
+        return value.model_copy(update={"reason": "no interval: the gap is not surely above zero"})
+    low, high = percentile_interval((ts - bs) / (cs - bs))
+    return with_spread(value.model_copy(update={"ci_low": low, "ci_high": high}))
+
+
+def with_spread(estimate: Estimate) -> Estimate:
+    """No interval in place of one of zero width: equal groups only look certain."""
+    low, high = estimate.ci_low, estimate.ci_high
+    if low is None or high is None or not isclose(low, high, rel_tol=0, abs_tol=1e-9):
+        return estimate
+    reason = "all groups are equal: resampling them shows no spread"
+    return estimate.model_copy(
+        update={"ci_low": None, "ci_high": None, "note": None, "reason": reason}
+    )
 
 
 def _interval(tables: Sequence[Floats], size: int, settings: Settings) -> Estimate:
     if not tables:
         return missing("no complete group of answers")
-    estimate = bootstrap_likeness(
-        {"person": np.stack(tables)}, size, settings.replicates, settings.seed
+    return with_spread(
+        bootstrap_likeness({"person": np.stack(tables)}, size, settings.replicates, settings.seed)
     )
-    if estimate.ci_low is None or estimate.ci_low != estimate.ci_high:
-        return estimate
-    reason = "all groups are equal: resampling them shows no spread"
-    return Estimate(value=estimate.value, n=estimate.n, authors=1, reason=reason)
 
 
 def _cases(

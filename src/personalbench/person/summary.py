@@ -6,7 +6,7 @@ from personalbench.person.chart import Chart, lines, svg
 from personalbench.person.comparing import Comparisons
 from personalbench.person.records import Run
 from personalbench.person.words import headline, meaning, ruler
-from personalbench.report.section import Column, Section, Table, markdown, plain
+from personalbench.report.section import Column, Section, Table, escaped, markdown, plain
 from personalbench.storage import atomic_write, write_json
 
 PICTURE = "comparison.svg"
@@ -30,7 +30,7 @@ def comparison_text(compared: Comparisons, picture: Chart) -> str:
     """A comparison in lines: verdicts, table, picture."""
     return "\n".join(
         [
-            *(run.sentence for run in compared.runs),
+            *_said(compared),
             "",
             plain(_table(compared)),
             "",
@@ -52,11 +52,11 @@ def comparison_page(compared: Comparisons) -> str:
         title=f"Compared with {compared.first}",
         basis="The difference is of the groups that both answered. Single answers are a "
         "diagnostic: the verdict is the groups'.",
-        points=tuple(run.sentence for run in compared.runs),
+        points=tuple(_said(compared)),
         tables=(_table(compared),),
         notes=tuple(notes),
     )
-    title = f"Likeness to {compared.author}"
+    title = escaped(f"Likeness to {compared.author}")
     return f"# {title}\n\n![{title}]({PICTURE})\n\n{markdown([section])}"
 
 
@@ -66,6 +66,10 @@ def write_comparison(folder: Path, compared: Comparisons, picture: Chart, page: 
     for name, text in ((PICTURE, svg(picture)), ("comparison.md", page)):
         with atomic_write(folder / name) as file:
             file.write(text)
+
+
+def _said(compared: Comparisons) -> list[str]:
+    return [said for run in compared.runs for said in (run.sentence, *run.notes)]
 
 
 def _table(compared: Comparisons) -> Table:

@@ -15,16 +15,21 @@ NOT_MEANT = (
 )
 """What no number of the report says."""
 
+_SHOWN = 0.0005  # less is 0.000 in print
+
 
 def headline(run: Run) -> str:
     """The answer in one or two sentences."""
-    twin, ceiling = run.twin.likeness, run.ceiling.likeness
+    twin, ceiling = run.twin.likeness, _ceiling_beside_twin(run)
     if twin.value is None:
         return f"The twin's likeness to {run.bundle.author} is not estimable: {twin.reason}."
+    part = _part(run, twin)
     said = f"The twin's likeness to {run.bundle.author} is {twin.value:.3f}"
+    said += f" over {part}" if part else ""
     lines = []
-    if ceiling.value is not None:
-        lines.append(f"{run.bundle.author}'s own held-out writing reaches {ceiling.value:.3f}")
+    if ceiling is not None:
+        there = " in the same" if part else ""
+        lines.append(f"{run.bundle.author}'s own held-out writing reaches {ceiling:.3f}{there}")
     if run.unrelated is not None:
         lines.append(f"unrelated writers are around {run.unrelated.mean:.3f}")
     return f"{said}; {' and '.join(lines)}." if lines else f"{said}."
@@ -54,9 +59,10 @@ def meaning(run: Run) -> list[str]:
 def ruler(run: Run) -> Chart:
     """The run on a ruler from unrelated writers to the person."""
     unrelated = run.unrelated
-    rows = [Row("the twin", run.twin.likeness, "twin")]
+    rows = [Row(partly("the twin", run, run.twin.likeness), run.twin.likeness, "twin")]
     if run.baseline is not None:
-        rows.insert(0, Row("the model without the person", run.baseline.likeness, "baseline"))
+        base = run.baseline.likeness
+        rows.insert(0, Row(partly("the model without the person", run, base), base, "baseline"))
     if unrelated is not None:
         rows.insert(
             0,
@@ -113,8 +119,8 @@ def _among_unrelated(run: Run, twin: float) -> list[str]:
 
 
 def _against_ceiling(run: Run, twin: Estimate) -> list[str]:
-    ceiling = run.ceiling.likeness.value
-    if ceiling is None or twin.value is None:
+    ceiling, beside = run.ceiling.likeness.value, _ceiling_beside_twin(run)
+    if ceiling is None or beside is None or twin.value is None:
         return []
     said = []
     unrelated = run.unrelated
@@ -124,14 +130,17 @@ def _against_ceiling(run: Run, twin: Estimate) -> list[str]:
             "writers are: this profile can't tell the person from others, and nothing below is to "
             "be relied on. More, longer or more similar documents may help."
         )
-    if twin.value >= ceiling:
+    part = _part(run, twin)
+    where = f", over {part}" if part else ""
+    if twin.value > beside - _SHOWN:
         said.append(
-            "It is as like the profile as the person's own held-out writing on the same subjects."
+            "It is as like the profile as the person's own held-out writing on the same "
+            f"subjects{where}."
         )
     else:
         said.append(
-            f"It is {ceiling - twin.value:.3f} short of the person's own held-out writing, which "
-            "is the same person's value on this test and not a maximum."
+            f"It is {beside - twin.value:.3f} short of the person's own held-out writing{where}, "
+            "which is the same person's value on this test and not a maximum."
         )
     return said
 
@@ -140,11 +149,34 @@ def _against_baseline(run: Run) -> list[str]:
     gain, gap = run.improvement, run.gap_closed
     if gain.value is None:
         return [f"Against the model without the person: not estimable, {gain.reason}."]
-    direction = "more" if gain.value > 0 else "less"
-    said = (
-        f"It is {abs(gain.value):.3f} {direction} like the person than the same model without "
-        "any knowledge of the person"
-    )
+    if abs(gain.value) < _SHOWN:
+        said = "It is no more and no less like the person"
+    else:
+        direction = "more" if gain.value > 0 else "less"
+        said = f"It is {abs(gain.value):.3f} {direction} like the person"
+    said += " than the same model without any knowledge of the person"
+    part = _part(run, gain)
+    said += f", over {part}" if part else ""
     if gap.value is None:
         return [f"{said}; the share of the gap that it closes is not estimable: {gap.reason}."]
-    return [f"{said}: it closes {gap.value:.0%} of the gap to the person's own writing."]
+    share = round(gap.value, 2) + 0.0  # no -0 %
+    return [f"{said}: it closes {share:.0%} of the gap to the person's own writing."]
+
+
+def partly(label: str, run: Run, estimate: Estimate) -> str:
+    """A label that says over how many groups a value is, where not over all."""
+    part = _part(run, estimate)
+    return f"{label}, {part}" if part else label
+
+
+def _part(run: Run, estimate: Estimate) -> str | None:
+    """Such as "1 of 2 groups", where a value is over some groups only."""
+    if estimate.value is None or estimate.n == len(run.groups):
+        return None
+    return f"{estimate.n} of {len(run.groups)} groups"
+
+
+def _ceiling_beside_twin(run: Run) -> float | None:
+    """Likeness of the person's own writing over the groups that the twin answered."""
+    own = [group.ceiling for group in run.groups if group.twin is not None]
+    return sum(own) / len(own) if own else run.ceiling.likeness.value

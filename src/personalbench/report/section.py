@@ -165,25 +165,25 @@ def markdown(sections: Sequence[Section]) -> str:
 
 def _blocks(section: Section) -> Iterator[str]:
     if section.title:
-        yield f"## {_escaped(section.title)}"
-    yield from map(_escaped, section.text)
+        yield f"## {escaped(section.title)}"
+    yield from map(escaped, section.text)
     if section.points:
         yield _listed(section.points)
     for figure in section.figures:
-        yield f"![{_escaped(figure.alt)}](figures/{figure.name}.png)"
-        yield _escaped(figure.caption)
+        yield f"![{escaped(figure.alt)}](figures/{figure.name}.png)"
+        yield escaped(figure.caption)
     for table in section.tables:
         if table.folded:
             continue
         if table.caption:
-            yield f"**{_escaped(table.caption)}**"
-        yield "\n".join(_grid(table, _escaped))
+            yield f"**{escaped(table.caption)}**"
+        yield "\n".join(_grid(table, escaped))
         if gaps := table.gaps():
             yield _listed(gaps)
     if section.notes:
         yield _listed(section.notes)
     if section.basis:
-        yield _escaped(section.basis)
+        yield escaped(section.basis)
 
 
 def _grid(table: Table, escape: Callable[[str], str]) -> list[str]:
@@ -208,13 +208,13 @@ def _grid(table: Table, escape: Callable[[str], str]) -> list[str]:
 
 
 def _listed(points: Sequence[str]) -> str:
-    return "\n".join(f"- {_escaped(point)}" for point in points)
+    return "\n".join(f"- {escaped(point)}" for point in points)
 
 
 _SPECIAL = re.compile(r"([\\`*<|]|\](?=[(\[:])|(?<!\w)_|_(?!\w)|^[#>+=-](?=\s|$))")
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Text that Markdown shows as it is, in one line."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
