@@ -304,9 +304,10 @@ def _gap_closed(
     value = gap_closed(t, b, c).model_copy(update={"n": len(shared)})
     if value.value is None:
         return value
-    hardly = f"the person's own writing is hardly above the model, by {c - b:.3f}"
     if c - b < LEAST_GAP:
-        return missing(hardly, len(shared))
+        return missing(
+            f"the person's own writing is hardly above the model, by {c - b:.3f}", len(shared)
+        )
     if len(shared) < 2:
         return value.model_copy(update={"reason": "an interval needs at least two groups"})
     ts, bs, cs = (
@@ -315,7 +316,11 @@ def _gap_closed(
     )
     low, high = percentile_interval(cs - bs)
     if low <= 0:
-        return missing(f"{hardly}, 95 % interval {low:+.3f} to {high:+.3f}", len(shared))
+        return missing(
+            f"the person's own writing is not surely above the model, by {c - b:.3f}, "
+            f"95 % interval {low:+.3f} to {high:+.3f}",
+            len(shared),
+        )
     if (cs - bs).min() <= 0:
         return value.model_copy(update={"reason": "no interval: the gap is not surely above zero"})
     low, high = percentile_interval((ts - bs) / (cs - bs))
