@@ -119,7 +119,7 @@ def test_mail_that_quotes_only_is_left_out_and_said(here: Path, model: Sequence[
     result = run("prepare", "mine", "--output", "b", "--json", *model)
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
-    assert told["left_out"] == {"no_words": ["profile/empty.eml"]}
+    assert told["noticed"] == {"no_words": ["profile/empty.eml"]}
     assert told["profile"] == 10
 
 

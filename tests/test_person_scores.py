@@ -255,7 +255,8 @@ def test_twin_and_person_are_compared_over_the_same_groups(tmp_path: Path) -> No
 def test_what_would_be_nought_in_print_is_said_in_words(tmp_path: Path) -> None:
     run = run_of(tmp_path, [60.01] * 5, base=[60.0] * 5).run
     [said] = [point for point in meaning(run) if "no more and no less like the person" in point]
-    assert said.endswith("closes 0% of the gap to the person's own writing.")
+    assert "closes 0% of the gap to the person's own writing. How sure that is" in said
+    assert "at least two groups" in said
     assert "0.000" not in " ".join(meaning(run_of(tmp_path, [20.01] * 5).run))
 
 
@@ -305,3 +306,9 @@ def test_the_summary_fits_a_terminal(tmp_path: Path) -> None:
     assert drawn[0].index("o") < drawn[1].rindex("o") < drawn[1].rindex("|")
     assert all(len(line) < 100 for line in drawn)
     assert "equal" in (run.twin.likeness.reason or "")
+
+
+def test_a_gain_that_may_be_chance_is_called_so(tmp_path: Path) -> None:
+    run = run_of(tmp_path, [50.0] * 5 + [70.0] * 5, base=[60.0] * 10, cases=10).run
+    [said] = [point for point in meaning(run) if "without any knowledge" in point]
+    assert "That may be chance" in said

@@ -89,15 +89,15 @@ def prepare(
     frozen = keep(bundle, output)
     warnings = [*writing.quality.warnings(), *quality.warnings()]
     if as_json:
-        _json({**_described(frozen), "left_out": writing.left_out, "warnings": warnings})
+        _json({**_described(frozen), "noticed": writing.noticed, "warnings": warnings})
         return
     _say(
         f"{output}: {len(frozen.profile)} profile documents, "
         f"{len(frozen.manifest.selected_profile)} of them selected with seed {params.seed}, "
         f"{len(frozen.cases)} cases; topics by {name}"
     )
-    for reason, ids in writing.left_out.items():
-        _say(f"left out, {reason.replace('_', ' ')}: {', '.join(ids[:5])}{_more(ids, 5)}")
+    for reason, ids in writing.noticed.items():
+        _say(f"noticed, {reason.replace('_', ' ')}: {', '.join(ids[:5])}{_more(ids, 5)}")
     for warning in warnings:
         _say(f"warning: {warning}")
 

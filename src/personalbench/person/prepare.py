@@ -27,14 +27,14 @@ class Writing:
         source: The folder.
         author: Whose they are.
         documents: Theirs, and those of others where the folder has some.
-        left_out: Ids or paths of what is not among them, by reason.
+        noticed: Ids or paths of what was left out, repaired or only noticed, by reason.
         quality: What was checked of the documents.
     """
 
     source: Path
     author: str
     documents: tuple[Document, ...]
-    left_out: Mapping[str, Sequence[str]]
+    noticed: Mapping[str, Sequence[str]]
     quality: QualityReport
 
 
@@ -73,7 +73,7 @@ def read_writing(source: Path, author: str | None, params: Params) -> Writing:
         source=source,
         author=person.author,
         documents=tuple(documents),
-        left_out=report.notes | report.dropped,
+        noticed=report.notes | report.dropped,
         quality=quality,
     )
 

@@ -107,7 +107,8 @@ def _among_unrelated(run: Run, twin: float) -> list[str]:
     said = (
         f"The twin is more like the person than each of {unrelated.n} unrelated writers."
         if above == 0
-        else f"{more}: it is above 95 of 100 strangers."
+        else f"The twin is more like the person than {unrelated.n - above} of {unrelated.n} "
+        "unrelated writers."
     )
     base = run.baseline.likeness.value if run.baseline else None
     if base is None or base <= unrelated.p95:
@@ -134,8 +135,8 @@ def _against_ceiling(run: Run, twin: Estimate) -> list[str]:
     where = f", over {part}" if part else ""
     if twin.value > beside - _SHOWN:
         said.append(
-            "It is as like the profile as the person's own held-out writing on the same "
-            f"subjects{where}."
+            "It is as like the profile as the person's own held-out writing in the same "
+            f"cases{where}."
         )
     else:
         said.append(
@@ -160,7 +161,15 @@ def _against_baseline(run: Run) -> list[str]:
     if gap.value is None:
         return [f"{said}; the share of the gap that it closes is not estimable: {gap.reason}."]
     share = round(gap.value, 2) + 0.0  # no -0 %
-    return [f"{said}: it closes {share:.0%} of the gap to the person's own writing."]
+    closed = f"{said}: it closes {share:.0%} of the gap to the person's own writing."
+    if gain.ci_low is None or gain.ci_high is None:
+        return [f"{closed} How sure that is, can't be said: {gain.reason}."]
+    if gain.ci_low <= 0 <= gain.ci_high:
+        return [
+            f"{closed} That may be chance: with other cases it could lie between "
+            f"{gain.ci_low:+.3f} and {gain.ci_high:+.3f}."
+        ]
+    return [closed]
 
 
 def partly(label: str, run: Run, estimate: Estimate) -> str:
