@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from personalbench.metrics.statistics import FEW_AUTHORS
 from personalbench.report.figures import methods_figure
 from personalbench.report.findings import findings
 from personalbench.report.published import published_tables
@@ -23,7 +24,7 @@ def methods_section(run: Run) -> Section:
     """The main metrics, where each twin stands, and how to read it."""
     results = run.results
     title = results.catalogue[results.encoder.family].column
-    few = len(run.bundles) < 10
+    few = len(run.bundles) < FEW_AUTHORS
     return Section(
         id="methods",
         title="Every twin between ceiling and floor",
