@@ -1,6 +1,7 @@
 """Training: batches, the loss, and going on from a checkpoint."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -48,12 +49,19 @@ def test_store_keeps_whose_document_is_whose(store: TokenStore) -> None:
 
 
 def test_batches_depend_on_seed_and_step_alone(store: TokenStore) -> None:
-    first, again, later = (draw_batch(store, RECIPE, step) for step in (3, 3, 4))
+    first, again, later = (draw_batch(store, RECIPE, step, decaying=False) for step in (3, 3, 4))
     assert [s.tolist() for s in first.snippets] == [s.tolist() for s in again.snippets]
     assert [s.tolist() for s in first.snippets] != [s.tolist() for s in later.snippets]
     assert len(first.snippets) == 4 * len(first.authors)
     assert len(set(first.authors.tolist())) == len(first.authors)
     assert max(map(len, first.snippets)) == 14
+
+
+def test_snippets_are_longer_while_the_rate_falls(store: TokenStore) -> None:
+    recipe = replace(RECIPE, decay_snippet_lengths=((32, 1.0),))
+    usual, last = (draw_batch(store, recipe, 3, decaying=decaying) for decaying in (False, True))
+    assert max(map(len, usual.snippets)) == 14
+    assert 14 < max(map(len, last.snippets)) <= 30
 
 
 def test_micro_batches_keep_the_order() -> None:

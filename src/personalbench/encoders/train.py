@@ -49,6 +49,8 @@ class Recipe:
         warmup: Steps until the learning rate is reached.
         tokens: Tokens a step.
         snippet_lengths: Longest snippet of a step in tokens, drawn with these weights.
+        decay_snippet_lengths: The same while the rate falls: nearer to whole documents,
+            with fewer authors a step.
         documents: Documents an author in a step, drawn with these weights.
     """
 
@@ -58,6 +60,7 @@ class Recipe:
     warmup: int = 40
     tokens: int = 12_288
     snippet_lengths: tuple[tuple[int, float], ...] = ((64, 0.6), (128, 0.4))
+    decay_snippet_lengths: tuple[tuple[int, float], ...] = ((64, 0.3), (128, 0.4), (256, 0.3))
     documents: tuple[tuple[int, float], ...] = ((4, 1.0),)
 
     def learning_rate_at(self, step: int, stop: int | None, decay: int) -> float:
@@ -83,10 +86,11 @@ def _draw(rng: np.random.Generator, choices: Sequence[tuple[int, float]]) -> int
     return int(rng.choice(values, p=weights))
 
 
-def draw_batch(store: TokenStore, recipe: Recipe, step: int) -> Batch:
-    """Snippets of a step: a function of the recipe's seed and the step alone."""
+def draw_batch(store: TokenStore, recipe: Recipe, step: int, *, decaying: bool) -> Batch:
+    """Snippets of a step: a function of the recipe, the step and its phase alone."""
     rng = np.random.default_rng(derive(recipe.seed, "train-encoder", "batch", step))
-    longest = _draw(rng, recipe.snippet_lengths) - 2
+    lengths = recipe.decay_snippet_lengths if decaying else recipe.snippet_lengths
+    longest = _draw(rng, lengths) - 2
     per_author = _draw(rng, recipe.documents)
     snippets: list[NDArray[np.uint16]] = []
     authors: list[int] = []
@@ -298,7 +302,7 @@ class Trainer:
         rate = self._recipe.learning_rate_at(self.step, stop, decay)
         for group in self._optimizer.param_groups:
             group["lr"] = rate
-        batch = draw_batch(self._store, self._recipe, self.step)
+        batch = draw_batch(self._store, self._recipe, self.step, decaying=stop is not None)
         with parametrize.cached():
             losses = batch_losses(self.model, self._contrast, batch)
             torch.stack(list(losses.values())).mean().backward()  # type: ignore[no-untyped-call]
