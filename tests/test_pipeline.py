@@ -166,6 +166,22 @@ def test_the_results_lie_where_they_should(repository: Repository) -> None:
     assert (repository.folder / "reports/figures/methods.png").stat().st_size > 10_000
 
 
+def test_no_json_holds_what_is_not_a_number(repository: Repository) -> None:
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    files = [
+        path
+        for folder in ("data", "models", "reports")
+        for path in (repository.folder / folder).rglob("*.json*")
+    ]
+    assert len(files) > 20
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        for document in text.splitlines() if path.suffix == ".jsonl" else [text]:
+            json.loads(document, parse_constant=refuse)
+
+
 def test_real_writing_by_the_author_is_closer_than_that_of_others(repository: Repository) -> None:
     metrics = json.loads((repository.folder / "reports/metrics.json").read_text(encoding="utf-8"))
     assert metrics["ceiling"]["luar"] > metrics["floor"]["luar"]
