@@ -176,7 +176,7 @@ def test_mlflow_has_a_run_a_twin(repository: Repository) -> None:
     runs = repository.mlflow_runs()
     assert {run.data.params["twin"] for run in runs} == {"non_personalized", "few_shot"}
     assert all({"luar/twin", "luar/ceiling", "luar/floor"} <= set(run.data.metrics) for run in runs)
-    assert all(run.data.metrics["usage/personalize/completion_tokens"] > 0 for run in runs)
+    assert all(run.data.metrics["system/personalize/completion_tokens"] > 0 for run in runs)
     assert all(run.data.params["bundle_hash"] for run in runs)
 
 

@@ -75,7 +75,7 @@ def test_each_twin_is_a_run_with_the_lines_beside_it(params: Params) -> None:
     assert metrics["luar/ceiling"] == pytest.approx(0.6)
     assert metrics["luar/floor"] == pytest.approx(0.4)
     assert metrics["answers/failed"] == 1
-    assert metrics["usage/personalize/completion_tokens"] == 300
+    assert metrics["system/personalize/completion_tokens"] == 300
     assert "rouge_l/twin" not in metrics
     assert run.data.tags["rouge_l.status"] == "not estimable: 5 of 5 not measured"
     assert run.data.params["samples"] == "5"
