@@ -26,6 +26,7 @@ PAGE = REPORTS / "index.html"
 FIGURES = REPORTS / "figures"
 PLOTS = REPORTS / "plots"
 METRICS = REPORTS / "metrics.json"
+METRICS_DETAILS = REPORTS / "metrics-details.json"
 
 
 def anchor() -> Path:
