@@ -164,7 +164,11 @@ def test_the_results_lie_where_they_should(repository: Repository) -> None:
     shown = json.loads(repository.run("dvc", "metrics", "show", "--json"))
     metrics = shown[""]["data"]["reports/metrics.json"]["data"]
     lines = {"ceiling", "non_personalized", "few_shot", "floor"}
+    assert metrics.pop("twins") == 2
     assert {name: set(numbers) for name, numbers in metrics.items()} == {"luar-mini": lines}
+    # The folder and the parameter `twins` are columns of their own: DVC must not mix them up.
+    columns = repository.run("dvc", "exp", "show", "--csv").splitlines()[0].split(",")
+    assert len(columns) == len(set(columns))
     details = repository.metrics_details()
     assert set(details) == lines
     assert set(details["few_shot"]) >= {"luar", "tmr", "same_author", "func_cos", "punct_cos"}

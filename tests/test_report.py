@@ -129,10 +129,11 @@ def test_metrics_are_few_plain_numbers_and_missing_ones_are_left_out() -> None:
     )  # fmt: skip
     assert "null" not in json.dumps(tree, allow_nan=False)
     of_lines = {line: numbers["luar"] for line, numbers in tree.items()}
-    assert likeness_tree(results()) == {"luar-mini": of_lines}
+    assert likeness_tree(results()) == {"twins": len(results().twins), "luar-mini": of_lines}
     unmeasured = scores("few_shot", missing("too few answers"), estimate(0.4))
     partly = replace(results(), twins={"few_shot": unmeasured})
-    assert set(likeness_tree(partly)["luar-mini"]) == {"ceiling", "floor"}
+    known = {line: of_lines[line] for line in ("ceiling", "floor")}
+    assert likeness_tree(partly) == {"twins": 1, "luar-mini": known}
 
 
 def test_plots_have_a_row_a_point_and_no_gap_is_a_zero() -> None:
