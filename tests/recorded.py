@@ -11,6 +11,7 @@ from personalbench.llm.usage import Usage
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.params import Params, load_params
 from personalbench.quality import CheckResult, Fault, QualityReport
+from personalbench.resources import write_resources
 from personalbench.scores import AnswerScores, EncoderIdentity, GroupScores, Scores
 from personalbench.storage import write_json, write_records
 from personalbench.twins.answers import Answer
@@ -42,6 +43,7 @@ def record_project(
         write_records(paths.ANSWERS / f"{line}.jsonl", answers(line, authors))
         write_records(paths.JUDGEMENTS / f"{line}.jsonl", judgements(line, authors))
         write_records(paths.USAGE / "personalize" / f"{line}.jsonl", [usage(line)])
+        write_resources("score", line)
     write_records(
         paths.TRAITS,
         [AuthorTraits(author=name, questions=(SECRET,) * 5, documents=()) for name in authors],

@@ -101,10 +101,12 @@ def kept_answers(repository: Repository) -> set[str]:
 
 
 def artefacts(repository: Repository) -> dict[str, str]:
-    """Everything that the run made, but for how long calls took."""
+    """Everything that the run made, but for how long calls and stages took."""
     made = {}
     for path in sorted((repository.folder / "data").rglob("*.json*")):
-        made[str(path.relative_to(repository.folder))] = path.read_text(encoding="utf-8")
+        name = str(path.relative_to(repository.folder))
+        if not name.startswith("data/resources/"):
+            made[name] = path.read_text(encoding="utf-8")
     for name in [name for name in made if name.startswith("data/usage/")]:
         used = json.loads(made[name])
         for timed in ("seconds", "busy_seconds", "tokens_per_second"):

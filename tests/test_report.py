@@ -18,7 +18,7 @@ from personalbench.report.page import report_markdown
 from personalbench.report.parts.summary import caution, standing
 from personalbench.report.plots import plot_tables
 from personalbench.report.published import published_tables
-from personalbench.report.results import Results, load_results, metrics_tree
+from personalbench.report.results import Results, likeness_tree, load_results, metrics_tree
 from personalbench.report.run import Run
 from personalbench.report.section import written
 from personalbench.report.sections import report_sections
@@ -128,6 +128,12 @@ def test_metrics_are_few_plain_numbers_and_missing_ones_are_left_out() -> None:
         }
     )  # fmt: skip
     assert "null" not in json.dumps(tree, allow_nan=False)
+    of_lines = {line: numbers["luar"] for line, numbers in tree.items()}
+    assert likeness_tree(results()) == {"twins": len(results().twins), "luar-mini": of_lines}
+    unmeasured = scores("few_shot", missing("too few answers"), estimate(0.4))
+    partly = replace(results(), twins={"few_shot": unmeasured})
+    known = {line: of_lines[line] for line in ("ceiling", "floor")}
+    assert likeness_tree(partly) == {"twins": 1, "luar-mini": known}
 
 
 def test_plots_have_a_row_a_point_and_no_gap_is_a_zero() -> None:

@@ -18,7 +18,7 @@ from personalbench.cli import main
 from personalbench.params import Params
 from personalbench.report.results import load_results
 from personalbench.stages import track
-from personalbench.storage import read_json
+from personalbench.storage import read_json, write_json
 from personalbench.tracking import store
 from personalbench.tracking.outbox import kept
 from personalbench.tracking.record import author_table, by_author, describe_experiment
@@ -75,7 +75,11 @@ def test_each_twin_is_a_run_with_the_lines_beside_it(params: Params) -> None:
     assert metrics["luar/ceiling"] == pytest.approx(0.6)
     assert metrics["luar/floor"] == pytest.approx(0.4)
     assert metrics["answers/failed"] == 1
-    assert metrics["usage/personalize/completion_tokens"] == 300
+    assert metrics["system/personalize/calls"] == 6
+    assert metrics["system/personalize/completion_tokens"] == 300
+    own = read_json(paths.RESOURCES / "score" / "few_shot.json")
+    for name in ("seconds", "processor_seconds", "peak_memory_megabytes"):
+        assert metrics[f"system/score/{name}"] == own[name]
     assert "rouge_l/twin" not in metrics
     assert run.data.tags["rouge_l.status"] == "not estimable: 5 of 5 not measured"
     assert run.data.params["samples"] == "5"
@@ -128,6 +132,9 @@ def test_an_author_is_the_mean_of_its_answers(params: Params) -> None:
 def test_the_same_results_are_logged_once(params: Params) -> None:
     track.run(params)
     before = {run.info.run_id for run in runs()}
+    # What a repetition takes is no part of a result.
+    path = paths.RESOURCES / "score" / "profile.json"
+    write_json(path, {**read_json(path), "seconds": 3600.0})
     assert track.run(params).startswith("track: 0 new runs and 2 known ones")
     assert {run.info.run_id for run in runs()} == before
 

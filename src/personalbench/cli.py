@@ -70,8 +70,11 @@ def stage(name: str, item: tuple[str, ...]) -> None:
     from importlib import import_module
 
     from personalbench.params import load_params
+    from personalbench.resources import write_resources
 
     click.echo(import_module(f"personalbench.stages.{name}").run(load_params(), *item))
+    if name != "track":  # which has no outputs, on purpose
+        write_resources(name, *item)
 
 
 @main.command()

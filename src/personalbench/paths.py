@@ -14,6 +14,7 @@ TRUST = Path("data/trust.json")
 SCORES = Path("data/scores")
 ANALYSIS = Path("data/analysis.json")
 USAGE = Path("data/usage")
+RESOURCES = Path("data/resources")
 ENCODER = Path("models/encoder")
 ADAPTERS = Path("models/adapters")
 REPORTS = Path("reports")
@@ -25,6 +26,7 @@ PAGE = REPORTS / "index.html"
 FIGURES = REPORTS / "figures"
 PLOTS = REPORTS / "plots"
 METRICS = REPORTS / "metrics.json"
+METRICS_DETAILS = REPORTS / "metrics-details.json"
 
 
 def anchor() -> Path:

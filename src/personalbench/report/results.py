@@ -96,8 +96,26 @@ def load_results(folder: Path, twins: Sequence[str]) -> Results:
     )
 
 
+def likeness_tree(results: Results) -> dict[str, int | dict[str, float]]:
+    """A number a line, to four digits: what `dvc exp show` has room for.
+
+    Under the encoder's name, so that DVC never takes numbers of two encoders for one. What
+    is not estimable is left out, never 0 or NaN.
+
+    The number of twins is there for its name: `dvc exp show` then calls the parameter
+    ``params.yaml:twins``. Else it mixes it up with the folder ``twins`` that stages read.
+    """
+    found = {line: results.estimate(line, results.encoder.family).value for line in results.lines}
+    return {
+        "twins": len(results.twins),
+        results.encoder.name: {
+            line: round(value, 4) for line, value in found.items() if value is not None
+        },
+    }
+
+
 def metrics_tree(results: Results) -> dict[str, dict[str, float]]:
-    """Few plain numbers for `dvc metrics`: every line's main metrics to four digits.
+    """Every line's main metrics to four digits, for `dvc metrics diff` where it is asked for.
 
     Only the primary metric has its interval; everything else is in the report and in the
     scores. What is not estimable is left out, never 0 or NaN.

@@ -8,7 +8,7 @@ from personalbench.judge.trust import Trust
 from personalbench.params import Params
 from personalbench.report.page import report_markdown, report_page
 from personalbench.report.plots import plot_tables
-from personalbench.report.results import load_results, metrics_tree
+from personalbench.report.results import likeness_tree, load_results, metrics_tree
 from personalbench.report.run import Run
 from personalbench.report.sections import report_sections
 from personalbench.report.validation import Validation
@@ -17,7 +17,7 @@ from personalbench.twins.answers import Answer
 
 
 def run(params: Params) -> str:
-    """Write the page, report.md with its figures, the data of plots, and metrics.json."""
+    """Write the page, report.md with its figures, the data of plots, and the metrics."""
     read = load_run(params)
     sections = report_sections(read)
     empty_folder(paths.FIGURES)
@@ -31,7 +31,8 @@ def run(params: Params) -> str:
         file.write(report_markdown(read, sections))
     with atomic_write(paths.PAGE) as file:
         file.write(report_page(read, sections))
-    write_json(paths.METRICS, metrics_tree(read.results))
+    write_json(paths.METRICS, likeness_tree(read.results))
+    write_json(paths.METRICS_DETAILS, metrics_tree(read.results))
     return f"report: {len(read.results.twins)} twins in {paths.PAGE}"
 
 

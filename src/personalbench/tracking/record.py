@@ -11,6 +11,7 @@ from personalbench.metrics.catalogue import catalogue
 from personalbench.metrics.estimate import Estimate
 from personalbench.report.results import Results
 from personalbench.report.section import Cell, Table, columns, plain
+from personalbench.resources import Resources
 from personalbench.scores import Scores
 
 
@@ -104,22 +105,35 @@ def metric_points(results: Results, twin: str) -> tuple[MetricPoint, ...]:
     return tuple(points)
 
 
-def usage_points(usages: Iterable[Usage]) -> tuple[MetricPoint, ...]:
-    """What the calls for a twin took, by stage: ``usage/personalize/prompt_tokens``, ..."""
-    totals: dict[str, float] = {}
-    for usage in usages:
-        counted = {
-            "calls": usage.replies,
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "busy_seconds": usage.busy_seconds,
-            "cost_usd": usage.cost,
-        }
-        for name, value in counted.items():
-            if value is not None:
-                key = f"usage/{usage.stage}/{name}"
-                totals[key] = totals.get(key, 0) + value
-    return tuple(MetricPoint(key=key, value=value) for key, value in totals.items())
+def system_points(
+    usages: Iterable[Usage], resources: Iterable[Resources]
+) -> tuple[MetricPoint, ...]:
+    """What a twin's numbers took, by stage: ``system/personalize/prompt_tokens``, ...
+
+    MLflow's UI shows metrics of this prefix apart from the others.
+    """
+    measured: list[tuple[str, dict[str, float | None]]] = [
+        *((each.stage, each.model_dump(exclude={"stage", "item"})) for each in resources),
+        *(
+            (
+                each.stage,
+                {
+                    "calls": each.replies,
+                    "calls_seconds": each.busy_seconds,
+                    "prompt_tokens": each.prompt_tokens,
+                    "completion_tokens": each.completion_tokens,
+                    "cost_usd": each.cost,
+                },
+            )
+            for each in usages
+        ),
+    ]
+    return tuple(
+        MetricPoint(key=f"system/{stage}/{name}", value=value)
+        for stage, values in measured
+        for name, value in values.items()
+        if value is not None
+    )
 
 
 def author_table(results: Results, twin: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from personalbench.llm.usage import read_usage
 from personalbench.params import Params
 from personalbench.quality import QualityReport
 from personalbench.report.results import Results, load_results
+from personalbench.resources import read_resources
 from personalbench.storage import read_json, sha256_bytes, sha256_file
 from personalbench.tracking.outbox import Artifact, Parcel, keep
 from personalbench.tracking.provenance import current_experiment, experiment_links, provenance
@@ -22,7 +23,7 @@ from personalbench.tracking.record import (
     describe_run,
     metric_points,
     status_tags,
-    usage_points,
+    system_points,
 )
 
 LONGEST_PARAM = 500
@@ -69,7 +70,8 @@ def run_record(params: Params, results: Results, bundles: Sequence[Bundle], twin
             **provenance(params.template_folder),
         },
         links=experiment_links(),
-        metrics=metric_points(results, twin) + usage_points(read_usage(paths.USAGE, [twin])),
+        metrics=metric_points(results, twin)
+        + system_points(read_usage(paths.USAGE, [twin]), read_resources(paths.RESOURCES, [twin])),
         datasets=(
             DatasetRecord(
                 name=f"corpus {params.corpus.reader}",
