@@ -110,8 +110,8 @@ def marked(label: str, marks: tuple[Mark, ...]) -> str:
     return " ".join([*(_SYMBOLS[mark] for mark in marks), label])
 
 
-_WIDTH, _LEFT, _RIGHT = 360, 12, 348
-_FITS = 42  # characters of a label between both ends, in a wide font
+_WIDTH, _LEFT, _RIGHT = 360, 16, 344
+_FITS = 41  # characters of a label between both ends, in a wide font
 _LINE, _TRACK = 18, 28
 _STYLE = """
 .pb-chart { font: 13px system-ui, sans-serif; }
@@ -259,11 +259,11 @@ def _stroke(kind: Kind, x: float, y: int, reach: int, more: str) -> str:
 
 def _shape(kind: Kind, x: float, y: int) -> str:
     if kind == "person":
-        points = f"{x:.1f},{y - 8} {x + 8:.1f},{y} {x:.1f},{y + 8} {x - 8:.1f},{y}"
+        points = f"{x:.1f},{y - 7} {x + 7:.1f},{y} {x:.1f},{y + 7} {x - 7:.1f},{y}"
         return f'<polygon class="pb-person" points="{points}"/>'
     if kind == "baseline":
         return f'<rect class="pb-baseline" x="{x - 5:.1f}" y="{y - 5}" width="10" height="10"/>'
-    return f'<circle class="pb-{kind}" cx="{x:.1f}" cy="{y}" r="6"/>'
+    return f'<circle class="pb-{kind}" cx="{x:.1f}" cy="{y}" r="5"/>'
 
 
 def _axis(low: float, y: int, x: _Scale) -> str:

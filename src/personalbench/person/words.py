@@ -36,13 +36,16 @@ def alarms(run: Run) -> list[str]:
 def _quotations(run: Run) -> list[str]:
     """Texts of the person that came into the answers word for word."""
     said, total = [], run.bundle.cases
-    if run.leaked:
-        given_away = set(run.leaked) & set(run.contaminated_cases)
-        told = f", which the prompt gives away in {len(given_away)} of them" if given_away else ""
+    if seen := _seen(run):
         said.append(
-            f"Leak: {_of(run.leaked, total, 'answer')} {_verb(run.leaked, 'repeat')} "
-            f"{run.copied_run} or more words in a row of the held-out texts{told}. A twin must "
-            "never have seen them: the value below proves nothing."
+            f"Leak: {_of(seen, total, 'answer')} {_verb(seen, 'repeat')} {run.copied_run} or more "
+            "words in a row of the held-out texts, which a twin must never have seen: the "
+            "likeness is not to be relied on."
+        )
+    if told := sorted(set(run.leaked) - set(seen)):
+        said.append(
+            f"Leak through the prompt: {_of(told, total, 'answer')} {_verb(told, 'repeat')} "
+            "held-out words that the prompt gives away."
         )
     if run.copied:
         said.append(
@@ -50,6 +53,11 @@ def _quotations(run: Run) -> list[str]:
             f"word for word, and a quotation is no imitation{_without_copies(run)}."
         )
     return said
+
+
+def _seen(run: Run) -> list[str]:
+    """Cases whose answer repeats held-out words that no prompt gives away."""
+    return [case for case in run.leaked if case not in run.contaminated_cases]
 
 
 def given_away(run: Run) -> list[str]:
@@ -85,7 +93,7 @@ def verdict(run: Run) -> list[str]:
     """Does it write like the person? In a sentence, where the value can say so."""
     twin, unrelated, ceiling = run.twin.likeness.value, run.unrelated, run.ceiling.likeness.value
     beside = _ceiling_beside_twin(run)
-    if run.leaked or twin is None or unrelated is None or ceiling is None or beside is None:
+    if _seen(run) or twin is None or unrelated is None or ceiling is None or beside is None:
         return []
     author, gain = run.bundle.author, run.improvement
     if ceiling <= unrelated.p95:
