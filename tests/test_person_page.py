@@ -269,7 +269,8 @@ def test_no_page_scrolls_sideways_on_a_phone(tmp_path: Path, leaking: Scored) ->
           await new Promise((done) => frame.onload = done);
         const root = frame.contentDocument.documentElement;
         const boxes = [...frame.contentDocument.querySelectorAll(".scroll")];
-        return [root.scrollWidth - root.clientWidth, boxes.some((box) => box.scrollWidth > box.clientWidth)];
+        const inside = boxes.some((box) => box.scrollWidth > box.clientWidth);
+        return [root.scrollWidth - root.clientWidth, inside];
         """,
         tmp_path,
     )
