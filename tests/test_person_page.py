@@ -1,6 +1,7 @@
 """What a reader without statistics sees of a run, a comparison and a history."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -58,7 +59,8 @@ def leaking(tmp_path: Path) -> Scored:
     texts[1] = quoting(texts[1], bundle.references[3].text)
     texts[2] = quoting(texts[2], bundle.profile[3].text)
     texts[12] = None
-    return of(tmp_path, bundle, texts, "leaky")
+    made = of(tmp_path, bundle, texts, "leaky")
+    return replace(made, run=made.run.model_copy(update={"cut_off": ()}))
 
 
 def test_leaks_and_copies_lead_and_take_the_verdict_away(leaking: Scored) -> None:
@@ -183,6 +185,15 @@ def test_the_answer_comes_in_words(
     texts: list[str | None] = [wordy(angle, f"t{n}x") for n, angle in enumerate(angles)]
     run = of(tmp_path, bundle, texts).run
     assert headline(run).startswith(said)
+    assert ("How sure that is, can't be said." in headline(run)) == (angles == [20.0] * 10)
+
+
+def test_one_group_answers_without_certainty(tmp_path: Path) -> None:
+    run = of(tmp_path, person(tmp_path / "b"), plain(5, 30.0)).run
+    assert verdict(run) == [
+        "In part: more than most unrelated writers, less than ada's own writing. How sure that "
+        "is, can't be said."
+    ]
 
 
 def _chart(*rows: Row, run: Run) -> Chart:

@@ -96,15 +96,16 @@ def verdict(run: Run) -> list[str]:
     if _seen(run) or twin is None or unrelated is None or ceiling is None or beside is None:
         return []
     author, gain = run.bundle.author, run.improvement
+    unsure = " How sure that is, can't be said." if run.twin.likeness.ci_low is None else ""
     if ceiling <= unrelated.p95:
         return [f"This test can't tell: it does not know {author} from unrelated writers."]
     if twin <= unrelated.p95:
-        return ["No: an unrelated writer may come as near."]
+        return [f"No: an unrelated writer may come as near.{unsure}"]
     if gain.ci_low is not None and gain.ci_low <= 0:
         return ["Not surely more than the same model without any knowledge of the person."]
     if twin > beside - _SHOWN:
-        return [f"As much as {author}'s own held-out writing."]
-    return [f"In part: more than most unrelated writers, less than {author}'s own writing."]
+        return [f"As much as {author}'s own held-out writing.{unsure}"]
+    return [f"In part: more than most unrelated writers, less than {author}'s own writing.{unsure}"]
 
 
 def values(run: Run) -> str:
