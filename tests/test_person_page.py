@@ -188,6 +188,14 @@ def test_the_answer_comes_in_words(
     assert ("How sure that is, can't be said." in headline(run)) == (angles == [20.0] * 10)
 
 
+def test_a_twin_that_is_the_model_is_no_more_than_it(tmp_path: Path) -> None:
+    """All differences are zero, so that there is no interval; there is no doubt either."""
+    texts: list[str | None] = [wordy(20.0, f"t{n}x") for n in range(10)]
+    run = of(tmp_path, person(tmp_path / "b", 10), texts).run
+    same = run.model_copy(update={"improvement": Estimate(value=0.0, reason="all alike")})
+    assert verdict(same)[0].startswith("Not surely more than the same model")
+
+
 def test_one_group_answers_without_certainty(tmp_path: Path) -> None:
     run = of(tmp_path, person(tmp_path / "b"), plain(5, 30.0)).run
     assert verdict(run) == [

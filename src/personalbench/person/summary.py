@@ -8,7 +8,7 @@ from personalbench.person.chart import Chart, lines, marked, svg
 from personalbench.person.comparing import Comparisons
 from personalbench.person.history import History
 from personalbench.person.records import Run
-from personalbench.person.words import BEWARE, headline, meaning, ruler
+from personalbench.person.words import BEWARE, alarms, meaning, ruler, values, verdict
 from personalbench.report.section import Cell, Column, Section, Table, escaped, markdown, plain
 from personalbench.storage import atomic_write, write_json
 
@@ -22,7 +22,8 @@ def summary(run: Run) -> str:
     """A run in lines: the answer, the ruler, what it means, what to beware of."""
     return "\n".join(
         [
-            _filled(headline(run)),
+            *(_filled(alarm, "! ") for alarm in alarms(run)),
+            _filled(" ".join([*verdict(run), values(run)])),
             "",
             *lines(ruler(run)),
             "",

@@ -101,7 +101,8 @@ def verdict(run: Run) -> list[str]:
         return [f"This test can't tell: it does not know {author} from unrelated writers."]
     if twin <= unrelated.p95:
         return [f"No: an unrelated writer may come as near.{unsure}"]
-    if gain.ci_low is not None and gain.ci_low <= 0:
+    least = gain.value if gain.ci_low is None else gain.ci_low
+    if least is not None and least < _SHOWN:
         return ["Not surely more than the same model without any knowledge of the person."]
     if twin > beside - _SHOWN:
         return [f"As much as {author}'s own held-out writing.{unsure}"]
