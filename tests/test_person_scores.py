@@ -202,7 +202,7 @@ def test_short_and_long_texts_are_counted(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     run = score_run("mine", bundle, path, None, Bearing(), None, 200, 1).run
     assert (run.twin.unreliable, run.twin.truncated) == (1, 1)
-    assert any("fewer than 50 tokens" in warning for warning in run.warnings)
+    assert any("fewer than about 40 words" in warning for warning in run.warnings)
     assert any("longer than the encoder reads" in warning for warning in run.warnings)
 
 
@@ -301,10 +301,16 @@ def test_the_page_shows_texts_as_texts_and_loads_nothing(tmp_path: Path) -> None
 
 def test_the_summary_fits_a_terminal(tmp_path: Path) -> None:
     run = run_of(tmp_path, [50.0] * 10, base=[60.0] * 10, cases=10).run
-    drawn = [line for line in summary(run).splitlines() if line.startswith("the ")]
-    assert [line[-5:] for line in drawn] == ["0.500", "0.643"]
-    assert drawn[0].index("o") < drawn[1].rindex("o") < drawn[1].rindex("|")
-    assert all(len(line) < 100 for line in drawn)
+    told = summary(run).splitlines()
+    assert all(len(line) < 80 for line in told)
+    labels = [number for number, line in enumerate(told) if line.startswith("the ")]
+    assert [told[number][-5:] for number in labels] == ["0.500", "0.643"]
+    model, twin = (told[number + 1] for number in labels)
+    assert model.index("x") < twin.index("o") < twin.index("|")
+    # Seventy-eight columns stand for 0 to 1: unrelated writers are at cos 40 to cos 89 degrees.
+    assert twin.index("o") == round(77 * cos(radians(50)))
+    for meaning_of in ("o twin", "x model without", "| the person", "... where 9 of 10", "Scale:"):
+        assert sum(meaning_of in line for line in told) == 1
     assert "equal" in (run.twin.likeness.reason or "")
 
 

@@ -1,19 +1,38 @@
 """One picture for everything: values on a ruler from unrelated writers to the person.
 
 Drawn as SVG, which a page, a Markdown viewer and a browser show alike, in light and in
-dark; and as lines for a terminal.
+dark; and as lines for a terminal. All runs of one person have one scale.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
-from math import ceil, floor
+from math import floor
+from textwrap import wrap
 from typing import Literal
 
 from personalbench.metrics.estimate import Estimate
+from personalbench.person.records import Unrelated
 
 Kind = Literal["twin", "baseline", "person", "unrelated"]
-_Scale = Callable[[float], str]
+Mark = Literal["copied", "incomplete"]
+_Scale = Callable[[float], float]
+
+_SYMBOLS: dict[Mark, str] = {"copied": "!", "incomplete": "?"}
+_MARKED: dict[Mark, str] = {
+    "copied": "answers repeat held-out texts or the profile: no fair value",
+    "incomplete": "answers are missing or failed",
+}
+_CHARACTERS: dict[Kind, str] = {"twin": "o", "baseline": "x", "person": "#", "unrelated": "+"}
+_NAMES: dict[Kind, str] = {
+    "twin": "twin",
+    "baseline": "model without the person",
+    "person": "the person",
+    "unrelated": "mean of the unrelated writers",
+}
+_FLOOR = "where 9 of 10 unrelated writers lie"
+_CEILING = "the person's own held-out writing"
+_INTERVAL = "95 % interval: where the value would probably lie with other cases"
 
 
 @dataclass(frozen=True)
@@ -25,56 +44,89 @@ class Row:
         estimate: The value, with its interval where there is one.
         kind: Decides mark and colour.
         dots: Single values behind the estimate.
+        marks: What makes the value doubtful.
     """
 
     label: str
     estimate: Estimate
     kind: Kind
     dots: tuple[float, ...] = ()
+    marks: tuple[Mark, ...] = ()
+
+    def texts(self, width: int) -> list[tuple[str, str]]:
+        """Lines of what stands left and right; the value joins the label where it fits."""
+        label = wrap(marked(self.label, self.marks), width) or [""]
+        value = _value(self.estimate)
+        if len(label[-1]) + 2 + len(value) <= width:
+            return [*((line, "") for line in label[:-1]), (label[-1], value)]
+        return [*((line, "") for line in label), ("", value)]
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Rows between two reference lines.
+    """Rows between two references.
 
     Attributes:
         title: What it shows, in one sentence.
         rows: From top to bottom.
-        floor: 5th percentile, mean and 95th percentile of unrelated writers.
+        unrelated: Unrelated writers, where they are known.
         ceiling: The person's own held-out writing.
     """
 
     title: str
     rows: tuple[Row, ...]
-    floor: tuple[float, float, float] | None
+    unrelated: Unrelated | None
     ceiling: float | None
 
     @property
-    def span(self) -> tuple[float, float]:
-        """Both ends of the axis: twentieths that hold everything."""
-        values = [*(self.floor or ()), *([] if self.ceiling is None else [self.ceiling])]
+    def low(self) -> float:
+        """Left end of the scale: zero, or the tenth under what is below; the right end is 1."""
+        values = [0.0, *(self.unrelated.scores if self.unrelated else ())]
+        values += [] if self.ceiling is None else [self.ceiling]
         for row in self.rows:
-            found = (row.estimate.value, row.estimate.ci_low, row.estimate.ci_high)
+            found = (row.estimate.value, row.estimate.ci_low)
             values += [value for value in found if value is not None]
-            values += row.dots
-        low, high = (min(values), max(values)) if values else (0.0, 1.0)
-        return floor(low * 20 - 0.2) / 20, ceil(high * 20 + 0.2) / 20
+        return floor(min(values) * 10) / 10
+
+    @property
+    def scale(self) -> str:
+        """Which values the ends stand for, in words."""
+        return f"likeness from {self.low:.2f} to 1.00; pictures of other tests may have another"
+
+    def marks(self) -> Iterator[tuple[str, str]]:
+        """The symbols that occur before labels, and what they mean."""
+        for mark, symbol in _SYMBOLS.items():
+            if any(mark in row.marks for row in self.rows):
+                yield symbol, _MARKED[mark]
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether any value has one."""
+        return any(row.estimate.ci_low is not None for row in self.rows)
 
 
-_WIDTH, _LEFT, _RIGHT, _ROW = 440, 16, 424, 46
+def marked(label: str, marks: tuple[Mark, ...]) -> str:
+    """A label with the symbols of its marks before it."""
+    return " ".join([*(_SYMBOLS[mark] for mark in marks), label])
+
+
+_WIDTH, _LEFT, _RIGHT = 360, 16, 344
+_FITS = 41  # characters of a label between both ends, in a wide font
+_LINE, _TRACK = 18, 28
 _STYLE = """
 .pb-chart { font: 13px system-ui, sans-serif; }
-.pb-chart text { fill: #1d2329; stroke: #fff; stroke-width: 4px; stroke-opacity: .8; }
-.pb-chart text { paint-order: stroke; }
+.pb-chart text { fill: #1d2329; }
+.pb-chart .pb-paper { fill: #f6f8fa; }
 .pb-chart .pb-quiet { fill: #56606a; font-size: 12px; }
 .pb-chart .pb-axis { stroke: #8b949e; }
 .pb-chart .pb-twin { fill: #0072b2; stroke: #0072b2; }
 .pb-chart .pb-baseline { fill: #6e7781; stroke: #6e7781; }
 .pb-chart .pb-person { fill: #007a58; stroke: #007a58; }
 .pb-chart .pb-unrelated { fill: #c04f00; stroke: #c04f00; }
-.pb-chart .pb-band { opacity: .14; stroke: none; }
+.pb-chart .pb-band { opacity: .18; stroke: none; }
 @media (prefers-color-scheme: dark) {
-  .pb-chart text { fill: #e6edf3; stroke: #191f26; }
+  .pb-chart text { fill: #e6edf3; }
+  .pb-chart .pb-paper { fill: #191f26; }
   .pb-chart .pb-quiet { fill: #9da7b1; }
   .pb-chart .pb-axis { stroke: #6e7781; }
   .pb-chart .pb-twin { fill: #58b4ea; stroke: #58b4ea; }
@@ -87,52 +139,47 @@ _STYLE = """
 
 def svg(chart: Chart) -> str:
     """The picture as SVG that needs nothing beside itself; every label is escaped."""
-    low, high = chart.span
 
-    def x(value: float) -> str:
-        return f"{_LEFT + (_RIGHT - _LEFT) * (value - low) / (high - low):.1f}"
+    def x(value: float) -> float:
+        return _LEFT + (_RIGHT - _LEFT) * (min(value, 1.0) - chart.low) / (1 - chart.low)
 
-    bottom = 8 + _ROW * len(chart.rows)
     parts: list[str] = []
-    if chart.floor is not None:
-        left, mean, right = map(x, chart.floor)
-        width = f"{float(right) - float(left):.1f}"
-        parts.append(
-            f'<rect class="pb-unrelated pb-band" x="{left}" y="4" width="{width}" '
-            f'height="{bottom - 4}"/>'
-            f'<line class="pb-unrelated" x1="{mean}" x2="{mean}" y1="4" y2="{bottom}" '
-            'stroke-dasharray="3 4"/>'
-        )
-    if chart.ceiling is not None:
-        parts.append(
-            f'<line class="pb-person" x1="{x(chart.ceiling)}" x2="{x(chart.ceiling)}" y1="4" '
-            f'y2="{bottom}" stroke-dasharray="6 3"/>'
-        )
-    for number, row in enumerate(chart.rows):
-        parts.append(_row(row, 8 + _ROW * number, x))
-    parts.append(_axis(low, high, bottom, x))
-    legend = _legend(chart, bottom + 42)
-    height = bottom + 34 + 18 * len(legend)
+    y = 8
+    for row in chart.rows:
+        for left, right in row.texts(_FITS):
+            y += _LINE
+            parts.append(_text(_LEFT, y, left) + _text(_RIGHT, y, right, "end"))
+        parts.append(_track(chart, row, y + _TRACK // 2 + 2, x))
+        y += _TRACK
+    parts.append(_axis(chart.low, y + 6, x))
+    y += 46
+    for swatch, said in _legend(chart):
+        for number, line in enumerate(wrap(said, _FITS)):
+            y += 16
+            parts.append(_swatch(swatch, y) if number == 0 else "")
+            parts.append(_text(_LEFT + 30, y, line, quiet=True))
+    height = y + 12
     return (
         f'<svg class="pb-chart" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
+        f'width="{_WIDTH * 1.25:.0f}" height="{height * 1.25:.0f}" '
         f'role="img" aria-label="{escape(chart.title)}"><title>{escape(chart.title)}</title>'
-        f"<style>{_STYLE}</style>{''.join(parts)}{''.join(legend)}</svg>"
+        f'<style>{_STYLE}</style><rect class="pb-paper" width="100%" height="100%" rx="6"/>'
+        f"{''.join(parts)}</svg>"
     )
 
 
-def lines(chart: Chart, width: int = 48) -> list[str]:
-    """The picture in plain characters, one line a row."""
-    low, high = chart.span
+def lines(chart: Chart, width: int = 78) -> list[str]:
+    """The picture in plain characters: of each row its label and value, and its track below."""
+    last = width - 1
 
     def place(value: float) -> int:
-        return round((width - 1) * (value - low) / (high - low))
+        return round(last * (min(value, 1.0) - chart.low) / (1 - chart.low))
 
-    labels = max(len(row.label) for row in chart.rows)
     drawn = []
     for row in chart.rows:
         track = [" "] * width
-        if chart.floor is not None:
-            for position in range(place(chart.floor[0]), place(chart.floor[2]) + 1):
+        if chart.unrelated is not None:
+            for position in range(place(chart.unrelated.p5), place(chart.unrelated.p95) + 1):
                 track[position] = "."
         if chart.ceiling is not None:
             track[place(chart.ceiling)] = "|"
@@ -141,74 +188,139 @@ def lines(chart: Chart, width: int = 48) -> list[str]:
             for position in range(place(estimate.ci_low), place(estimate.ci_high) + 1):
                 track[position] = "-"
         if estimate.value is not None:
-            track[place(estimate.value)] = "#" if row.kind == "person" else "o"
-        drawn.append(f"{row.label:{labels}}  {''.join(track)}  {_value(estimate)}")
-    ends = f"{low:.2f}".ljust(width - 4) + f"{high:.2f}"
-    drawn.append(f"{'':{labels}}  {ends}")
-    return drawn
+            track[place(estimate.value)] = _CHARACTERS[row.kind]
+        drawn += [
+            f"{left}{right:>{width - len(left)}}".rstrip() for left, right in row.texts(width)
+        ]
+        drawn.append("".join(track).rstrip())
+    ends = f"{chart.low:.2f}  <- less like the person", "more like the person ->  1.00"
+    drawn.append(f"{ends[0]}{ends[1]:>{width - len(ends[0])}}")
+    return [*drawn, "", *_key(chart, width)]
 
 
-def _row(row: Row, top: int, x: _Scale) -> str:
-    estimate, y = row.estimate, top + 30
-    parts = [
-        f'<text x="{_LEFT}" y="{top + 16}">{escape(row.label)}</text>',
-        f'<text x="{_RIGHT}" y="{top + 16}" text-anchor="end">{escape(_value(estimate))}</text>',
-        f'<line class="pb-axis" x1="{_LEFT}" x2="{_RIGHT}" y1="{y}" y2="{y}" stroke-opacity=".4"/>',
+def _key(chart: Chart, width: int) -> list[str]:
+    """What the characters mean."""
+    kinds = dict.fromkeys(row.kind for row in chart.rows)
+    said = [", ".join(f"{_CHARACTERS[kind]} {_NAMES[kind]}" for kind in kinds)]
+    if chart.has_intervals:
+        said.append(f"--- {_INTERVAL}")
+    if chart.unrelated is not None:
+        said.append(f"... {_FLOOR}")
+    if chart.ceiling is not None:
+        said.append(f"| {_CEILING}")
+    said += [f"{symbol} {meaning}" for symbol, meaning in chart.marks()]
+    return [
+        line
+        for each in (*said, f"Scale: {chart.scale}")
+        for line in wrap(each, width, subsequent_indent="  ")
     ]
-    parts += [
-        f'<line class="pb-{row.kind}" x1="{x(value)}" x2="{x(value)}" y1="{y - 6}" y2="{y + 6}" '
-        'stroke-opacity=".6"/>'
-        for value in row.dots
-    ]
+
+
+def _text(x: int, y: int, said: str, anchor: str = "start", quiet: bool = False) -> str:
+    if not said:
+        return ""
+    kind = ' class="pb-quiet"' if quiet else ""
+    return f'<text{kind} x="{x}" y="{y}" text-anchor="{anchor}">{escape(said)}</text>'
+
+
+def _track(chart: Chart, row: Row, y: int, x: _Scale) -> str:
+    """One value between the references, under its label so that no line crosses a text."""
+    parts = []
+    if chart.unrelated is not None:
+        left, right = x(chart.unrelated.p5), x(chart.unrelated.p95)
+        parts += [
+            f'<rect class="pb-unrelated pb-band" x="{left:.1f}" y="{y - 10}" '
+            f'width="{right - left:.1f}" height="20"/>',
+            _stroke("unrelated", x(chart.unrelated.mean), y, 10, 'stroke-dasharray="3 3"'),
+        ]
+    parts.append(
+        f'<line class="pb-axis" x1="{_LEFT}" x2="{_RIGHT}" y1="{y}" y2="{y}" stroke-opacity=".4"/>'
+    )
+    if chart.ceiling is not None:
+        parts.append(_stroke("person", x(chart.ceiling), y, 10, 'stroke-dasharray="6 3"'))
+    parts += [_stroke(row.kind, x(value), y, 6, 'stroke-opacity=".6"') for value in row.dots]
+    estimate = row.estimate
     if estimate.ci_low is not None and estimate.ci_high is not None:
         parts.append(
-            f'<line class="pb-{row.kind}" x1="{x(estimate.ci_low)}" x2="{x(estimate.ci_high)}" '
-            f'y1="{y}" y2="{y}" stroke-width="3"/>'
+            f'<line class="pb-{row.kind}" x1="{x(estimate.ci_low):.1f}" '
+            f'x2="{x(estimate.ci_high):.1f}" y1="{y}" y2="{y}" stroke-width="3"/>'
         )
     if estimate.value is not None and not row.dots:
-        parts.append(_mark(row.kind, float(x(estimate.value)), y))
+        parts.append(_shape(row.kind, x(estimate.value), y))
     return "".join(parts)
 
 
-def _mark(kind: Kind, x: float, y: float) -> str:
+def _stroke(kind: Kind, x: float, y: int, reach: int, more: str) -> str:
+    return (
+        f'<line class="pb-{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="{y - reach}" y2="{y + reach}" '
+        f"{more}/>"
+    )
+
+
+def _shape(kind: Kind, x: float, y: int) -> str:
     if kind == "person":
-        points = f"{x:.1f},{y - 8} {x + 8:.1f},{y} {x:.1f},{y + 8} {x - 8:.1f},{y}"
+        points = f"{x:.1f},{y - 7} {x + 7:.1f},{y} {x:.1f},{y + 7} {x - 7:.1f},{y}"
         return f'<polygon class="pb-person" points="{points}"/>'
     if kind == "baseline":
         return f'<rect class="pb-baseline" x="{x - 5:.1f}" y="{y - 5}" width="10" height="10"/>'
-    return f'<circle class="pb-{kind}" cx="{x:.1f}" cy="{y}" r="6.5"/>'
+    return f'<circle class="pb-{kind}" cx="{x:.1f}" cy="{y}" r="5"/>'
 
 
-def _axis(low: float, high: float, y: int, x: _Scale) -> str:
-    step = next(s for s in (1, 2, 4, 8, 16, 40) if (high - low) * 20 / s <= 6.01)
-    ticks = [low + step * k / 20 for k in range(int((high - low) * 20 / step + 0.01) + 1)]
+def _axis(low: float, y: int, x: _Scale) -> str:
+    step = 2 if low > -0.5 else 5  # tenths
+    ticks = [tenth / 10 for tenth in range(round(low * 10), 11) if tenth % step == 0]
     parts = [f'<line class="pb-axis" x1="{_LEFT}" x2="{_RIGHT}" y1="{y}" y2="{y}"/>']
     for tick in ticks:
         parts.append(
-            f'<line class="pb-axis" x1="{x(tick)}" x2="{x(tick)}" y1="{y}" y2="{y + 5}"/>'
-            f'<text class="pb-quiet" x="{x(tick)}" y="{y + 19}" text-anchor="middle">'
-            f"{tick:.2f}</text>"
+            f'<line class="pb-axis" x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{y}" y2="{y + 5}"/>'
+            f'<text class="pb-quiet" x="{x(tick):.1f}" y="{y + 18}" text-anchor="middle">'
+            f"{tick:.1f}</text>"
         )
+    parts.append(_text(_LEFT, y + 35, "← less like the person", quiet=True))
+    parts.append(_text(_RIGHT, y + 35, "more like the person →", "end", quiet=True))
     return "".join(parts)
 
 
-def _legend(chart: Chart, y: int) -> list[str]:
-    said: list[tuple[str, str]] = []
-    if chart.floor is not None:
-        said.append(("unrelated", "unrelated writers: mean, 5th to 95th percentile"))
+def _legend(chart: Chart) -> Iterator[tuple[str, str]]:
+    """Swatches and what they mean."""
+    if chart.unrelated is not None:
+        yield "band", f"{_FLOOR}, and their mean"
+    if any(row.dots for row in chart.rows):
+        yield "tick", "one unrelated writer"
     if chart.ceiling is not None:
-        said.append(("person", "the person's own held-out writing"))
-    return [
-        f'<line class="pb-{kind}" x1="{_LEFT}" x2="{_LEFT + 22}" y1="{y + 18 * n - 4}" '
-        f'y2="{y + 18 * n - 4}" stroke-dasharray="{"3 4" if kind == "unrelated" else "6 3"}"/>'
-        f'<text class="pb-quiet" x="{_LEFT + 30}" y="{y + 18 * n}">{text}</text>'
-        for n, (kind, text) in enumerate(said)
-    ]
+        yield "ceiling", _CEILING
+    if chart.has_intervals:
+        yield "bar", _INTERVAL
+    yield from chart.marks()
+    yield "", f"Scale: {chart.scale}"
+
+
+def _swatch(swatch: str, y: int) -> str:
+    y -= 4
+    left, right, middle = _LEFT, _LEFT + 22, _LEFT + 11
+    match swatch:
+        case "band":
+            mean = _stroke("unrelated", middle, y, 6, 'stroke-dasharray="3 3"')
+            return (
+                f'<rect class="pb-unrelated pb-band" x="{left}" y="{y - 6}" width="22" '
+                f'height="12"/>{mean}'
+            )
+        case "tick":
+            return _stroke("unrelated", middle, y, 6, 'stroke-opacity=".6"')
+        case "ceiling":
+            return _stroke("person", middle, y, 7, 'stroke-dasharray="6 3"')
+        case "bar":
+            return (
+                f'<line class="pb-axis" x1="{left}" x2="{right}" y1="{y}" y2="{y}" '
+                'stroke-width="3"/>'
+            )
+        case symbol:
+            return _text(middle, y + 4, symbol, "middle")
 
 
 def _value(estimate: Estimate) -> str:
     if estimate.value is None:
         return "not estimable"
     if estimate.ci_low is None or estimate.ci_high is None:
-        return f"{estimate.value:.3f}"
-    return f"{estimate.value:.3f} [{estimate.ci_low:.3f}, {estimate.ci_high:.3f}]"
+        return f"{estimate.value:z.3f}"
+    return f"{estimate.value:z.3f} [{estimate.ci_low:z.3f}, {estimate.ci_high:z.3f}]"

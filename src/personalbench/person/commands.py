@@ -355,19 +355,20 @@ def compare(
 def history(bundle: Path, runs: Path, output: Path | None, as_json: bool) -> None:
     """Draw the likeness of every version scored on BUNDLE, between floor and ceiling."""
     from personalbench.bundle import load_bundle
-    from personalbench.person.chart import lines, svg
+    from personalbench.person.chart import svg
     from personalbench.person.history import chart
     from personalbench.person.history import history as collect
+    from personalbench.person.summary import history_text
     from personalbench.storage import atomic_write
 
     found = collect(load_bundle(bundle).sha256, runs)
-    picture = output or runs / "history.svg"
+    drawn, picture = chart(found), output or runs / "history.svg"
     with atomic_write(picture) as file:
-        file.write(svg(chart(found)))
+        file.write(svg(drawn))
     if as_json:
         _json(found.model_dump(mode="json"))
         return
-    _say("\n".join(lines(chart(found))))
+    _say(history_text(found, drawn))
     _say(f"\n{picture}: the same as a picture")
     for name in found.left_out:
         _say(f"left out: {name} was scored with another encoder or other settings")

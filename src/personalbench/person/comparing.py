@@ -14,10 +14,10 @@ from personalbench.metrics.comparison import compare as compare_scores
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.metrics.power import LEVEL, POWER
 from personalbench.metrics.statistics import Floats, episodes
-from personalbench.person.chart import Chart, Row
+from personalbench.person.chart import Chart, Mark, Row
 from personalbench.person.records import Run
 from personalbench.person.scoring import with_spread
-from personalbench.person.words import partly, single
+from personalbench.person.words import cautions, given_away, marks, partly, single
 
 Verdict = Literal["better", "worse", "cannot tell"]
 
@@ -46,6 +46,7 @@ class Compared(_Record):
             the verdict needs none or the difference is zero.
         gap_closed: Of the run itself, where it was scored with the first's baseline answers.
         notes: Which groups were left out, and whether the baselines differ.
+        marks: What makes the run's value doubtful.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Compared(_Record):
     groups_needed: int | None
     gap_closed: Estimate
     notes: tuple[str, ...]
+    marks: tuple[Mark, ...] = ()
 
 
 class Comparisons(_Record):
@@ -69,6 +71,8 @@ class Comparisons(_Record):
         author: Whose writing is imitated.
         first: Name of the run that the others are compared with.
         first_likeness: Its likeness.
+        first_marks: What makes it doubtful.
+        warnings: What must be read before any verdict: leaks, copies, missing answers.
         runs: The others, in the order they were given.
     """
 
@@ -77,6 +81,8 @@ class Comparisons(_Record):
     author: str
     first: str
     first_likeness: Estimate
+    first_marks: tuple[Mark, ...] = ()
+    warnings: tuple[str, ...] = ()
     runs: tuple[Compared, ...]
 
 
@@ -98,6 +104,11 @@ def compare_runs(runs: Sequence[Run], tables: Sequence[Floats]) -> Comparisons:
         author=first.bundle.author,
         first=first.name,
         first_likeness=first.twin.likeness,
+        first_marks=marks(first),
+        warnings=(
+            *(f"{run.name}: {said}" for run in runs for said in cautions(run)),
+            *given_away(first),
+        ),
         runs=tuple(
             _compared(run, first, table, tables[0])
             for run, table in zip(runs[1:], tables[1:], strict=True)
@@ -121,13 +132,18 @@ def require_one_baseline(runs: Sequence[Run]) -> None:
 
 def chart(runs: Sequence[Run], title: str) -> Chart:
     """Every run between unrelated writers and the person."""
-    unrelated = runs[0].unrelated
     return Chart(
         title=title,
         rows=tuple(
-            Row(partly(run.name, run, run.twin.likeness), run.twin.likeness, "twin") for run in runs
+            Row(
+                partly(run.name, run, run.twin.likeness),
+                run.twin.likeness,
+                "twin",
+                marks=marks(run),
+            )
+            for run in runs
         ),
-        floor=(unrelated.p5, unrelated.mean, unrelated.p95) if unrelated else None,
+        unrelated=runs[0].unrelated,
         ceiling=runs[0].ceiling.likeness.value,
     )
 
@@ -193,6 +209,7 @@ def _compared(run: Run, first: Run, own: Floats, others: Floats) -> Compared:
         groups_needed=needed,
         gap_closed=gap,
         notes=tuple(notes),
+        marks=marks(run),
     )
 
 
@@ -268,9 +285,9 @@ def _sentence(
     verdict: Verdict, name: str, first: str, difference: Estimate, needed: int | None
 ) -> str:
     value = difference.value or 0.0
-    found = f"difference {value:+.3f}"
+    found = f"difference {value:+z.3f}"
     if difference.ci_low is not None:
-        found += f", 95 % interval {difference.ci_low:+.3f} to {difference.ci_high:+.3f}"
+        found += f", 95 % interval {difference.ci_low:+z.3f} to {difference.ci_high:+z.3f}"
     if verdict != "cannot tell":
         return f"{name} is {verdict} than {first} ({found})."
     groups = f"{difference.n} group{'s' if difference.n != 1 else ''}"

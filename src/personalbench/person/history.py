@@ -6,9 +6,10 @@ from pydantic import BaseModel, ConfigDict
 
 from personalbench.errors import UserError
 from personalbench.metrics.estimate import Estimate
-from personalbench.person.chart import Chart, Row
+from personalbench.person.chart import Chart, Mark, Row
 from personalbench.person.records import Run, Unrelated
 from personalbench.person.runs import SCORES, read_run
+from personalbench.person.words import cautions, marks
 
 
 class Version(BaseModel):
@@ -19,6 +20,8 @@ class Version(BaseModel):
         created: When it was scored.
         likeness: Of the twin.
         gap_closed: Where it was scored with baseline answers.
+        marks: What makes the likeness doubtful.
+        warnings: The same in sentences.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -27,6 +30,8 @@ class Version(BaseModel):
     created: str
     likeness: Estimate
     gap_closed: Estimate
+    marks: tuple[Mark, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class History(BaseModel):
@@ -83,6 +88,8 @@ def history(bundle_sha256: str, folder: Path) -> History:
                 created=run.created,
                 likeness=run.twin.likeness,
                 gap_closed=run.gap_closed,
+                marks=marks(run),
+                warnings=tuple(cautions(run)),
             )
             for run in own
             if run.settings == last.settings
@@ -93,13 +100,17 @@ def history(bundle_sha256: str, folder: Path) -> History:
 
 def chart(found: History) -> Chart:
     """Every version between unrelated writers and the person, the oldest on top."""
-    unrelated = found.unrelated
     return Chart(
         title=f"Likeness to {found.author}, version by version",
         rows=tuple(
-            Row(f"{version.name}, {version.created[:10]}", version.likeness, "twin")
+            Row(
+                f"{version.name}, {version.created[:10]}",
+                version.likeness,
+                "twin",
+                marks=version.marks,
+            )
             for version in found.versions
         ),
-        floor=(unrelated.p5, unrelated.mean, unrelated.p95) if unrelated else None,
+        unrelated=found.unrelated,
         ceiling=found.ceiling.value,
     )

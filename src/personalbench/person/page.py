@@ -7,18 +7,24 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from personalbench.bundle import Bundle
-from personalbench.metrics.catalogue import catalogue
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.person.chart import svg
-from personalbench.person.records import LineScores, Run
+from personalbench.person.habits import HABITS
+from personalbench.person.records import CaseScores, Run
 from personalbench.person.words import (
+    BEWARE,
     NOT_MEANT,
+    alarms,
     headline,
     least_like,
     meaning,
+    noticed,
     partly,
     ruler,
+    shortfall,
     single,
+    values,
+    verdict,
 )
 from personalbench.report.html import html
 from personalbench.report.section import Cell, Column, Section, Table, escaped, markdown
@@ -40,6 +46,7 @@ class SideBySide:
         person: What the person wrote.
         twin_likeness: Of the twin's text to the profile.
         person_likeness: Of the person's text to the profile.
+        shortfall: How much less the twin's is.
     """
 
     case_id: str
@@ -49,10 +56,29 @@ class SideBySide:
     person: str
     twin_likeness: Estimate
     person_likeness: Estimate
+    shortfall: float
+
+    @property
+    def title(self) -> str:
+        """What there is to see."""
+        return f"The answer that is least like the person: {self.case_id}"
+
+    @property
+    def told(self) -> str:
+        """How far the two texts are apart."""
+        if self.shortfall > 0:
+            return (
+                "Of all answers this one falls furthest short of what the person wrote in the same "
+                f"case, by {self.shortfall:z.3f}."
+            )
+        return (
+            "No answer is less like the profile than what the person wrote in the same case; this "
+            "one comes nearest to that."
+        )
 
 
 def side_by_side(run: Run, bundle: Bundle, answers: tuple[Answer, ...]) -> SideBySide | None:
-    """The case that is least like the person, with its texts."""
+    """The case whose answer falls furthest short of the person's own text, with both."""
     case = least_like(run)
     if case is None:
         return None
@@ -65,21 +91,23 @@ def side_by_side(run: Run, bundle: Bundle, answers: tuple[Answer, ...]) -> SideB
         person=bundle.references[number].text,
         twin_likeness=single(run, case.twin),
         person_likeness=single(run, case.person),
+        shortfall=shortfall(run, case).value or 0.0,
     )
 
 
 def report_markdown(run: Run, shown: SideBySide | None) -> str:
     """The report for a Markdown viewer."""
-    answer = escaped(headline(run))
     parts = [
         f"# {escaped(f'Does {run.name} write like {run.bundle.author}?')}",
-        f"**{answer}**",
-        f"![{answer}]({RULER})",
+        *(f"**{escaped(said)}**" for said in (*alarms(run), *verdict(run))),
+        escaped(values(run)),
+        f"![{escaped(headline(run))}]({RULER})",
         markdown(_first_sections(run)),
     ]
     if shown is not None:
         parts += [
-            f"## The case least like the person: {shown.case_id}",
+            f"## {shown.title}",
+            shown.told,
             f"Asked for: {escaped(shown.topic)}",
             f"The twin wrote ({_told(shown.twin_likeness)}):",
             _fenced(shown.twin),
@@ -101,7 +129,9 @@ def report_html(run: Run, shown: SideBySide | None) -> str:
     )
     return environment.get_template("report.html.jinja").render(
         run=run,
-        headline=headline(run),
+        alarms=alarms(run),
+        verdict=verdict(run),
+        values=values(run),
         ruler=Markup(svg(ruler(run))),  # our own drawing; every label in it is escaped
         first=html(_first_sections(run)),
         last=html(_last_sections(run)),
@@ -116,26 +146,44 @@ def _first_sections(run: Run) -> list[Section]:
         Section(id="not-meant", title="What it does not mean", basis="", points=NOT_MEANT),
     ]
     if run.warnings:
-        made.insert(
-            0, Section(id="warnings", title="Before you trust it", basis="", points=run.warnings)
-        )
+        made.insert(0, Section(id="warnings", title=BEWARE, basis="", points=run.warnings))
     return made
 
 
 def _last_sections(run: Run) -> list[Section]:
     return [
-        Section(id="numbers", title="The numbers", basis=_basis(run), tables=_numbers(run)),
-        Section(id="cases", title="Case by case", basis="", tables=(_cases(run),)),
         Section(
-            id="diagnostics",
-            title="Diagnostics",
+            id="numbers",
+            title="The numbers",
+            basis=_basis(run),
+            text=(
+                "Likeness is 1 where two sets of texts look to the encoder as if one hand had "
+                "written them, and about 0 where they have nothing in common. Two smaller numbers "
+                "after a value are its 95 % interval: with other cases the value would probably "
+                "lie between them.",
+            ),
+            tables=_numbers(run),
+        ),
+        Section(
+            id="cases",
+            title="Case by case",
             basis="",
             text=(
-                "Countable habits, each text against the whole profile, averaged over the "
-                "answers. They explain; they are not added to the likeness. Overlap with what "
-                "the person wrote is content and never style.",
+                "Likeness of each single text to the profile. A single text says less than a group "
+                "of them, so that its value is lower.",
             ),
-            tables=(_diagnostics(run),),
+            tables=_cases(run),
+        ),
+        Section(
+            id="habits",
+            title="Habits that can be counted",
+            basis="",
+            text=(
+                "They help to see why a twin is like or unlike the person. They are averages over "
+                "the texts and no part of the likeness. The nearer the twin is to the person's own "
+                "column, the better.",
+            ),
+            tables=(_habits(run),),
         ),
         Section(
             id="repeat",
@@ -147,8 +195,9 @@ def _last_sections(run: Run) -> list[Section]:
                 f"{run.bundle.seed}, {run.bundle.cases} cases; topics by "
                 f"{run.bundle.prompt_model.id} at {run.bundle.prompt_model.revision[:16]}.",
                 f"Answers {run.answers.name}, sha256 {run.answers.sha256[:16]}.",
-                f"Encoder {run.settings.encoder.name} at {run.settings.encoder.revision[:16]}, "
-                f"{run.settings.encoder.max_length} tokens a document.",
+                f"Encoder {run.settings.encoder.name} at {run.settings.encoder.revision[:16]}; it "
+                f"reads the first {run.settings.encoder.max_length} tokens of a text, about "
+                f"{run.settings.encoder.max_length * 3 // 4} words.",
                 f"Scored {run.created} with personalbench {run.software['personalbench']}.",
             ),
         ),
@@ -166,41 +215,49 @@ def _basis(run: Run) -> str:
 
 
 def _numbers(run: Run) -> tuple[Table, ...]:
-    rows: list[tuple[Cell, ...]] = [(partly("twin", run, run.twin.likeness), run.twin.likeness)]
+    rows: list[tuple[Cell, ...]] = [(partly("the twin", run, run.twin.likeness), run.twin.likeness)]
     if run.baseline is not None:
         base = run.baseline.likeness
-        rows.append((partly("model without the person", run, base), base))
-    rows += [
-        ("person's own held-out writing (ceiling)", run.ceiling.likeness),
-        (partly("improvement over the model", run, run.improvement), run.improvement),
-        (partly("share of the gap closed", run, run.gap_closed), run.gap_closed),
-    ]
+        rows.append((partly("the model without the person", run, base), base))
+    rows.append(("the person's own held-out writing (ceiling)", run.ceiling.likeness))
+    if run.baseline is not None:
+        rows += [
+            (partly("improvement: twin less model", run, run.improvement), run.improvement),
+            (partly("share of the gap closed", run, run.gap_closed), run.gap_closed),
+        ]
     tables = [Table(caption="Likeness to the person", columns=_columns("", ""), rows=tuple(rows))]
     if run.unrelated is not None:
         of = run.unrelated
-        spread: Cell = missing("one writer only") if of.sd is None else of.sd
-        percentile: Cell = (
-            missing("no likeness") if of.twin_percentile is None else f"{of.twin_percentile:.0f}"
+        below = "more like the person than so many of 100 of them:"
+        spread: tuple[tuple[Cell, ...], ...] = (
+            () if of.sd is None else (("how much they vary (standard deviation)", of.sd),)
         )
         tables.append(
             Table(
                 caption=f"Likeness of {of.n} unrelated writers to the person",
-                columns=_columns(
-                    "", "mean", "median", "sd", "5th", "95th", "twin's percentile among them"
+                columns=_columns("", ""),
+                rows=(
+                    ("their average", of.mean),
+                    ("the one in the middle (median)", of.median),
+                    ("one in 20 is below (5th percentile)", of.p5),
+                    ("one in 20 is above (95th percentile)", of.p95),
+                    *spread,
+                    (f"{below} the twin", _percentile(of.twin_percentile)),
+                    (f"{below} the person", _percentile(of.ceiling_percentile)),
                 ),
-                rows=(("unrelated", of.mean, of.median, spread, of.p5, of.p95, percentile),),
             )
         )
     if len(run.groups) > 1:
+        lines = ("the twin", *(["the model"] if run.baseline else []), "the person")
         tables.append(
             Table(
                 caption="Group by group",
-                columns=_columns("cases", "twin", "model", "person"),
+                columns=_columns("cases", *lines),
                 rows=tuple(
                     (
                         f"{each.case_ids[0]} to {each.case_ids[-1]}",
-                        _cell(each.twin, "an answer is missing"),
-                        _cell(each.baseline, "no baseline answers"),
+                        _answered(each.twin),
+                        *([_answered(each.baseline)] if run.baseline else []),
                         each.ceiling,
                     )
                     for each in run.groups
@@ -210,56 +267,45 @@ def _numbers(run: Run) -> tuple[Table, ...]:
     return tuple(tables)
 
 
-def _cases(run: Run) -> Table:
-    return Table(
-        caption="One text against the five of the profile; lower than a group by construction",
-        columns=(
-            Column("case"),
-            Column("twin"),
-            Column("model"),
-            Column("person"),
-            Column(
-                "words in a row from the profile",
-                help="Longest run of words that the twin's answer shares with a profile document.",
-            ),
-            Column("overlap with the person's text", help="ROUGE-L: content, never style."),
-        ),
+def _cases(run: Run) -> tuple[Table, ...]:
+    lines = ("the twin", *(["the model"] if run.baseline else []), "the person")
+    likeness = Table(
+        caption="Likeness of single texts",
+        columns=_columns("case", *lines, "twin less person", "noticed"),
         rows=tuple(
             (
-                f"{case.case_id}{' (copying)' if case.copying else ''}",
-                single(run, case.twin),
-                single(run, case.baseline),
-                single(run, case.person),
-                missing("no answer") if case.copied_words is None else case.copied_words,
-                case.twin.get("rouge_l", missing("no answer")),
+                case.case_id,
+                _answered(single(run, case.twin).value),
+                *([_answered(single(run, case.baseline).value)] if run.baseline else []),
+                _answered(single(run, case.person).value),
+                _less(shortfall(run, case).value),
+                noticed(run, case),
             )
             for case in run.cases
         ),
     )
+    shared = Table(
+        caption="Most words in a row that the twin's answer shares with the person's texts",
+        columns=_columns("case", "with a profile text", "with a held-out text"),
+        rows=tuple(_shared(case) for case in run.cases),
+    )
+    return likeness, shared
 
 
-def _diagnostics(run: Run) -> Table:
-    known = catalogue(run.family)
-    names = [
-        name
-        for name in run.twin.metrics
-        if name in known and known[name].group in ("style", "content")
-    ]
+def _shared(case: CaseScores) -> tuple[Cell, ...]:
+    words = (case.copied_words, case.reference_words)
+    return (case.case_id, *("no answer" if each is None else each for each in words))
 
-    def of(line: LineScores | None, name: str) -> Estimate:
-        return (line.metrics if line else {}).get(name, missing("not measured"))
 
+def _habits(run: Run) -> Table:
+    lines = [run.twin, *([run.baseline] if run.baseline else []), run.ceiling]
+    names = ("the twin", *(["the model"] if run.baseline else []), "the person")
     return Table(
-        caption="Averages over the answers",
-        columns=_columns("", "twin", "model", "person"),
+        caption="Averages over the texts",
+        columns=_columns("habit", *names, "what it says"),
         rows=tuple(
-            (
-                known[name].title,
-                of(run.twin, name),
-                of(run.baseline, name),
-                missing("its own text") if name == "rouge_l" else of(run.ceiling, name),
-            )
-            for name in names
+            (habit.name, *(habit.cell(line, run.ceiling) for line in lines), habit.says)
+            for habit in HABITS
         ),
     )
 
@@ -268,12 +314,20 @@ def _columns(*titles: str) -> tuple[Column, ...]:
     return tuple(Column(title) for title in titles)
 
 
-def _cell(value: float | None, reason: str) -> Cell:
-    return missing(reason) if value is None else value
+def _answered(value: float | None) -> Cell:
+    return "no answer" if value is None else value
+
+
+def _less(shortfall: float | None) -> Cell:
+    return "" if shortfall is None else f"{-shortfall:+z.3f}"
+
+
+def _percentile(value: float | None) -> Cell:
+    return missing("no complete group of answers") if value is None else f"{value:.0f}"
 
 
 def _told(estimate: Estimate) -> str:
-    return "not estimable" if estimate.value is None else f"likeness {estimate.value:.3f}"
+    return "no answer" if estimate.value is None else f"likeness {estimate.value:z.3f}"
 
 
 def _fenced(text: str) -> str:

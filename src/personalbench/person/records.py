@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from personalbench.bundle import ModelIdentity
+from personalbench.metrics.copying import LIMITS
 from personalbench.metrics.estimate import Estimate, Finite
 from personalbench.scores import EncoderIdentity
 
@@ -160,6 +161,7 @@ class Run(_Record):
         settings: What two runs must share to be compared.
         answers: The twin's file.
         baseline_answers: The unpersonalized model's file.
+        copied_run: So many words in a row make an answer a copy of what it shares them with.
         twin: The twin's line.
         baseline: The baseline's line.
         ceiling: The person's own held-out writing, put through the same measurement.
@@ -170,6 +172,11 @@ class Run(_Record):
         groups: Every complete group of cases.
         leftover: Cases that make no complete group.
         cases: Every case.
+        contaminated_cases: Cases whose prompt gives away a run of words of its source.
+        repeated_answers: Cases whose answer is that of another case, or nearly.
+        prompt_copies: Cases whose answer repeats its prompt.
+        cut_off: Cases whose answer was stopped before its end, or reads so. These four are
+            empty in a run that an older release scored.
         warnings: What a reader must know before believing the numbers.
     """
 
@@ -181,6 +188,7 @@ class Run(_Record):
     settings: Settings
     answers: AnswersFile
     baseline_answers: AnswersFile | None
+    copied_run: int = LIMITS.run_words
     twin: LineScores
     baseline: LineScores | None
     ceiling: LineScores
@@ -191,9 +199,27 @@ class Run(_Record):
     groups: tuple[GroupLikeness, ...]
     leftover: tuple[str, ...]
     cases: tuple[CaseScores, ...]
+    contaminated_cases: tuple[str, ...] = ()
+    repeated_answers: tuple[str, ...] = ()
+    prompt_copies: tuple[str, ...] = ()
+    cut_off: tuple[str, ...] = ()
     warnings: tuple[str, ...]
 
     @property
     def family(self) -> str:
         """Prefix of the encoder's metrics."""
         return self.settings.encoder.family
+
+    @property
+    def leaked(self) -> tuple[str, ...]:
+        """Cases whose answer has a long run of words from a held-out document."""
+        return tuple(
+            case.case_id
+            for case in self.cases
+            if case.reference_words is not None and case.reference_words >= self.copied_run
+        )
+
+    @property
+    def copied(self) -> tuple[str, ...]:
+        """Cases whose answer is copied from the profile."""
+        return tuple(case.case_id for case in self.cases if case.copying)

@@ -159,6 +159,7 @@ def score_run(
         settings=settings,
         answers=_file(answers, twin_answers),
         baseline_answers=_file(baseline, base_answers) if baseline else None,
+        copied_run=limits.run_words,
         twin=twin.record(size, settings),
         baseline=base.record(size, settings) if base else None,
         ceiling=ceiling.record(size, settings),
@@ -401,8 +402,8 @@ def _warnings(
             said.append(f"{line.scores.failed} of {total} of {whose} are missing or empty.")
         if line.scores.unreliable:
             said.append(
-                f"{line.scores.unreliable} of {total} of {whose} have fewer than "
-                f"{UNRELIABLE_BELOW} tokens: authorship of so short texts is unreliable."
+                f"{line.scores.unreliable} of {total} of {whose} have fewer than about 40 words "
+                f"({UNRELIABLE_BELOW} tokens): authorship of so short texts is unreliable."
             )
         if line.scores.truncated:
             said.append(

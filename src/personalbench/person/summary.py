@@ -1,40 +1,64 @@
-"""A run and a comparison for the terminal, and a comparison as files."""
+"""A run, a comparison and a history for the terminal, and a comparison as files."""
 
 from pathlib import Path
+from textwrap import fill
 
-from personalbench.person.chart import Chart, lines, svg
+from personalbench.metrics.estimate import Estimate, missing
+from personalbench.person.chart import Chart, lines, marked, svg
 from personalbench.person.comparing import Comparisons
+from personalbench.person.history import History
 from personalbench.person.records import Run
-from personalbench.person.words import headline, meaning, ruler
-from personalbench.report.section import Column, Section, Table, escaped, markdown, plain
+from personalbench.person.words import BEWARE, alarms, meaning, ruler, values, verdict
+from personalbench.report.section import Cell, Column, Section, Table, escaped, markdown, plain
 from personalbench.storage import atomic_write, write_json
 
 PICTURE = "comparison.svg"
+
+_WIDTH = 79
+_NAME = 22  # characters of a run's name in a table that fits the terminal
 
 
 def summary(run: Run) -> str:
     """A run in lines: the answer, the ruler, what it means, what to beware of."""
     return "\n".join(
         [
-            headline(run),
+            *(_filled(alarm, "! ") for alarm in alarms(run)),
+            _filled(" ".join([*verdict(run), values(run)])),
             "",
             *lines(ruler(run)),
             "",
-            *(f"- {point}" for point in meaning(run)),
-            *(f"! {warning}" for warning in run.warnings),
+            *(_filled(point, "- ") for point in meaning(run)),
+            *(_filled(warning, "! ") for warning in run.warnings),
         ]
     )
 
 
 def comparison_text(compared: Comparisons, picture: Chart) -> str:
-    """A comparison in lines: verdicts, table, picture."""
+    """A comparison in lines: warnings, verdicts, picture, table."""
+    table = _narrow_table(compared)
     return "\n".join(
         [
-            *_said(compared),
-            "",
-            plain(_table(compared)),
+            *(_filled(warning, "! ") for warning in compared.warnings),
+            *(_filled(said, "- ") for said in _said(compared)),
             "",
             *lines(picture),
+            "",
+            plain(table),
+            *(_filled(gap, "- ") for gap in table.gaps()),
+        ]
+    )
+
+
+def history_text(found: History, picture: Chart) -> str:
+    """A history in lines: picture, and what its marks mean."""
+    return "\n".join(
+        [
+            *lines(picture),
+            *(
+                _filled(f"{version.name}: {warning}", "! ")
+                for version in found.versions
+                for warning in version.warnings
+            ),
         ]
     )
 
@@ -50,14 +74,19 @@ def comparison_page(compared: Comparisons) -> str:
     section = Section(
         id="comparison",
         title=f"Compared with {compared.first}",
-        basis="The difference is of the groups that both answered. Single answers are a "
-        "diagnostic: the verdict is the groups'.",
+        basis="The difference is of the groups that both answered. The two numbers behind a value "
+        "are its 95 % interval: with other cases it would probably lie between them. Better or "
+        "worse is said only of a difference whose interval leaves out zero and that is hardly "
+        "chance (p at most 0.05). Single answers are a diagnostic: the verdict is the groups'.",
         points=tuple(_said(compared)),
         tables=(_table(compared),),
         notes=tuple(notes),
     )
+    sections = [section]
+    if compared.warnings:
+        sections.insert(0, Section(id="warnings", title=BEWARE, basis="", points=compared.warnings))
     title = escaped(f"Likeness to {compared.author}")
-    return f"# {title}\n\n![{title}]({PICTURE})\n\n{markdown([section])}"
+    return f"# {title}\n\n![{title}]({PICTURE})\n\n{markdown(sections)}"
 
 
 def write_comparison(folder: Path, compared: Comparisons, picture: Chart, page: str) -> None:
@@ -78,17 +107,17 @@ def _table(compared: Comparisons) -> Table:
         columns=(
             Column("run"),
             Column("likeness"),
-            Column("difference", form="+.3f"),
-            Column("single answers", form="+.3f"),
-            Column("gap closed"),
+            Column("difference", form="+z.3f"),
+            Column("single answers", form="+z.3f"),
+            Column("gap closed", form="z.0%"),
             Column("groups"),
             Column("verdict"),
         ),
         rows=(
-            (compared.first, compared.first_likeness, "", "", "", "", ""),
+            (marked(compared.first, compared.first_marks), compared.first_likeness, *[""] * 5),
             *(
                 (
-                    run.name,
+                    marked(run.name, run.marks),
                     run.likeness,
                     run.difference.difference,
                     run.one_v_five.difference,
@@ -99,4 +128,59 @@ def _table(compared: Comparisons) -> Table:
                 for run in compared.runs
             ),
         ),
+    )
+
+
+def _narrow_table(compared: Comparisons) -> Table:
+    """The table for eighty columns: no intervals, which stand in the verdicts and the picture."""
+    return Table(
+        caption="",
+        columns=(
+            Column("run"),
+            Column("likeness"),
+            Column("difference", form="+z.3f"),
+            Column("gap closed", form="z.0%"),
+            Column("verdict"),
+        ),
+        rows=(
+            (
+                marked(_shortened(compared.first), compared.first_marks),
+                _bare(compared.first_likeness),
+                *[""] * 3,
+            ),
+            *(
+                (
+                    marked(_shortened(run.name), run.marks),
+                    _bare(run.likeness),
+                    _bare(run.difference.difference),
+                    _bare(run.gap_closed),
+                    run.verdict,
+                )
+                for run in compared.runs
+            ),
+        ),
+    )
+
+
+def _bare(estimate: Estimate) -> Cell:
+    return missing(estimate.reason or "") if estimate.value is None else estimate.value
+
+
+def _shortened(name: str) -> str:
+    """Both ends of a long name: versions often begin or end alike."""
+    if len(name) <= _NAME:
+        return name
+    half = (_NAME - 1) // 2
+    return f"{name[:half]}…{name[half + 1 - _NAME :]}"
+
+
+def _filled(text: str, bullet: str = "") -> str:
+    """A paragraph in lines for the terminal; names are never broken."""
+    return fill(
+        text,
+        _WIDTH,
+        initial_indent=bullet,
+        subsequent_indent=" " * len(bullet),
+        break_long_words=False,
+        break_on_hyphens=False,
     )

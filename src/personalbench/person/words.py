@@ -1,8 +1,13 @@
 """What the numbers of a run say, in sentences for a reader without statistics."""
 
+from collections.abc import Sequence
+
 from personalbench.metrics.estimate import Estimate, missing
-from personalbench.person.chart import Chart, Row
+from personalbench.person.chart import Chart, Mark, Row
 from personalbench.person.records import CaseScores, Run
+
+BEWARE = "Before you trust it"
+"""Heading of everything that makes a value doubtful."""
 
 NOT_MEANT = (
     "Facts: whether what the twin says is true, or true of the person.",
@@ -19,19 +24,105 @@ _SHOWN = 0.0005  # less is 0.000 in print
 
 
 def headline(run: Run) -> str:
-    """The answer in one or two sentences."""
+    """The answer in a few sentences; what makes it worthless comes first."""
+    return " ".join([*alarms(run), *verdict(run), values(run)])
+
+
+def alarms(run: Run) -> list[str]:
+    """What must be read before the value."""
+    return [*_quotations(run), *given_away(run)]
+
+
+def _quotations(run: Run) -> list[str]:
+    """Texts of the person that came into the answers word for word."""
+    said, total = [], run.bundle.cases
+    if seen := _seen(run):
+        said.append(
+            f"Leak: {_of(seen, total, 'answer')} {_verb(seen, 'repeat')} {run.copied_run} or more "
+            "words in a row of the held-out texts, which a twin must never have seen: the "
+            "likeness is not to be relied on."
+        )
+    if told := sorted(set(run.leaked) - set(seen)):
+        said.append(
+            f"Leak through the prompt: {_of(told, total, 'answer')} {_verb(told, 'repeat')} "
+            "held-out words that the prompt gives away."
+        )
+    if run.copied:
+        said.append(
+            f"Copied: {_of(run.copied, total, 'answer')} {_verb(run.copied, 'repeat')} the profile "
+            f"word for word, and a quotation is no imitation{_without_copies(run)}."
+        )
+    return said
+
+
+def _seen(run: Run) -> list[str]:
+    """Cases whose answer repeats held-out words that no prompt gives away."""
+    return [case for case in run.leaked if case not in run.contaminated_cases]
+
+
+def given_away(run: Run) -> list[str]:
+    """Prompts that hold words of the text behind the case; the same for every twin."""
+    cases = run.contaminated_cases
+    if not cases:
+        return []
+    return [
+        f"Prompts: {_of(cases, run.bundle.cases, 'prompt')} {_verb(cases, 'give')} away words of "
+        "the held-out text, which brings any twin nearer to it."
+    ]
+
+
+def marks(run: Run) -> tuple[Mark, ...]:
+    """What is to be seen of a run's faults beside its name."""
+    found: list[Mark] = []
+    if run.leaked or run.copied:
+        found.append("copied")
+    if run.answers.failed:
+        found.append("incomplete")
+    return tuple(found)
+
+
+def cautions(run: Run) -> list[str]:
+    """What the marks of a run mean, in its case."""
+    said = _quotations(run)
+    if run.answers.failed:
+        said.append(f"{run.answers.failed} of {run.answers.answers} answers are missing or failed.")
+    return said
+
+
+def verdict(run: Run) -> list[str]:
+    """Does it write like the person? In a sentence, where the value can say so."""
+    twin, unrelated, ceiling = run.twin.likeness.value, run.unrelated, run.ceiling.likeness.value
+    beside = _ceiling_beside_twin(run)
+    if _seen(run) or twin is None or unrelated is None or ceiling is None or beside is None:
+        return []
+    author, gain = run.bundle.author, run.improvement
+    unsure = " How sure that is, can't be said." if run.twin.likeness.ci_low is None else ""
+    if ceiling <= unrelated.p95:
+        return [f"This test can't tell: it does not know {author} from unrelated writers."]
+    if twin <= unrelated.p95:
+        return [f"No: an unrelated writer may come as near.{unsure}"]
+    least = gain.value if gain.ci_low is None else gain.ci_low
+    if least is not None and least < _SHOWN:
+        return ["Not surely more than the same model without any knowledge of the person."]
+    if twin > beside - _SHOWN:
+        return [f"As much as {author}'s own held-out writing.{unsure}"]
+    return [f"In part: more than most unrelated writers, less than {author}'s own writing.{unsure}"]
+
+
+def values(run: Run) -> str:
+    """The value, and between which others it lies."""
     twin, ceiling = run.twin.likeness, _ceiling_beside_twin(run)
     if twin.value is None:
         return f"The twin's likeness to {run.bundle.author} is not estimable: {twin.reason}."
     part = _part(run, twin)
-    said = f"The twin's likeness to {run.bundle.author} is {twin.value:.3f}"
+    said = f"The twin's likeness to {run.bundle.author} is {twin.value:z.3f}"
     said += f" over {part}" if part else ""
     lines = []
     if ceiling is not None:
         there = " in the same" if part else ""
-        lines.append(f"{run.bundle.author}'s own held-out writing reaches {ceiling:.3f}{there}")
+        lines.append(f"{run.bundle.author}'s own held-out writing reaches {ceiling:z.3f}{there}")
     if run.unrelated is not None:
-        lines.append(f"unrelated writers are around {run.unrelated.mean:.3f}")
+        lines.append(f"unrelated writers are around {run.unrelated.mean:z.3f}")
     return f"{said}; {' and '.join(lines)}." if lines else f"{said}."
 
 
@@ -39,19 +130,20 @@ def meaning(run: Run) -> list[str]:
     """What that means, point by point."""
     twin = run.twin.likeness
     if twin.value is None:
-        return []
+        return [f"Nothing can be said of the twin: {twin.reason}."]
     said = [*_among_unrelated(run, twin.value), *_against_ceiling(run, twin)]
     if run.baseline is not None:
         said += _against_baseline(run)
     if run.twin.likeness.ci_low is None:
         said.append(
-            f"How sure is {twin.value:.3f}? Not estimable: {twin.reason}. Another set of cases "
-            "would give another value."
+            f"How sure is {twin.value:z.3f}? That can't be said: {twin.reason}. Other cases would "
+            "give another value."
         )
     else:
         said.append(
-            f"With other cases the value would probably lie between {twin.ci_low:.3f} and "
-            f"{twin.ci_high:.3f} (95 % interval over {twin.n} groups)."
+            f"With other cases the value would probably lie between {twin.ci_low:z.3f} and "
+            f"{twin.ci_high:z.3f}: that is what the 95 % interval says, here over {twin.n} groups "
+            "of cases."
         )
     return said
 
@@ -59,7 +151,8 @@ def meaning(run: Run) -> list[str]:
 def ruler(run: Run) -> Chart:
     """The run on a ruler from unrelated writers to the person."""
     unrelated = run.unrelated
-    rows = [Row(partly("the twin", run, run.twin.likeness), run.twin.likeness, "twin")]
+    label = partly("the twin", run, run.twin.likeness)
+    rows = [Row(label, run.twin.likeness, "twin", marks=marks(run))]
     if run.baseline is not None:
         base = run.baseline.likeness
         rows.insert(0, Row(partly("the model without the person", run, base), base, "baseline"))
@@ -77,18 +170,41 @@ def ruler(run: Run) -> Chart:
     return Chart(
         title=headline(run),
         rows=tuple(rows),
-        floor=(unrelated.p5, unrelated.mean, unrelated.p95) if unrelated else None,
+        unrelated=unrelated,
         ceiling=run.ceiling.likeness.value,
     )
 
 
 def least_like(run: Run) -> CaseScores | None:
-    """The case whose answer is least like the person; None where nothing was answered."""
-    return min(
-        (case for case in run.cases if single(run, case.twin).value is not None),
-        key=lambda case: (single(run, case.twin).value, case.case_id),
+    """The case whose answer falls furthest short of the person's own text; None without one."""
+    short = {case.case_id: shortfall(run, case) for case in run.cases}
+    return max(
+        (case for case in run.cases if short[case.case_id].value is not None),
+        key=lambda case: short[case.case_id].value or 0.0,
         default=None,
     )
+
+
+def shortfall(run: Run, case: CaseScores) -> Estimate:
+    """How much less like the profile the answer is than what the person wrote."""
+    twin, person = single(run, case.twin), single(run, case.person)
+    if twin.value is None or person.value is None:
+        return missing("no answer")
+    return Estimate(value=person.value - twin.value)
+
+
+def noticed(run: Run, case: CaseScores) -> str:
+    """What is wrong with a case, in a few words each."""
+    found: dict[str, Sequence[str]] = {
+        "repeats held-out text": run.leaked,
+        "copied from the profile": run.copied,
+        "prompt gives words away": run.contaminated_cases,
+        "same as another answer": run.repeated_answers,
+        "repeats its prompt": run.prompt_copies,
+        "cut off": run.cut_off,
+    }
+    said = [what for what, cases in found.items() if case.case_id in cases]
+    return ", ".join(said if case.twin else ["no answer", *said])
 
 
 def single(run: Run, metrics: dict[str, Estimate]) -> Estimate:
@@ -140,7 +256,7 @@ def _against_ceiling(run: Run, twin: Estimate) -> list[str]:
         )
     else:
         said.append(
-            f"It is {beside - twin.value:.3f} short of the person's own held-out writing{where}, "
+            f"It is {beside - twin.value:z.3f} short of the person's own held-out writing{where}, "
             "which is the same person's value on this test and not a maximum."
         )
     return said
@@ -154,7 +270,7 @@ def _against_baseline(run: Run) -> list[str]:
         said = "It is no more and no less like the person"
     else:
         direction = "more" if gain.value > 0 else "less"
-        said = f"It is {abs(gain.value):.3f} {direction} like the person"
+        said = f"It is {abs(gain.value):z.3f} {direction} like the person"
     said += " than the same model without any knowledge of the person"
     part = _part(run, gain)
     said += f", over {part}" if part else ""
@@ -167,7 +283,7 @@ def _against_baseline(run: Run) -> list[str]:
     if gain.ci_low <= 0 <= gain.ci_high:
         return [
             f"{closed} That may be chance: with other cases it could lie between "
-            f"{gain.ci_low:+.3f} and {gain.ci_high:+.3f}."
+            f"{gain.ci_low:+z.3f} and {gain.ci_high:+z.3f}."
         ]
     return [closed]
 
@@ -189,3 +305,22 @@ def _ceiling_beside_twin(run: Run) -> float | None:
     """Likeness of the person's own writing over the groups that the twin answered."""
     own = [group.ceiling for group in run.groups if group.twin is not None]
     return sum(own) / len(own) if own else run.ceiling.likeness.value
+
+
+def _without_copies(run: Run) -> str:
+    """What is left of the likeness without the copied answers."""
+    rest = run.twin.metrics.get(f"{run.family}_uncopied")
+    if rest is None:
+        return ""
+    if rest.value is None:
+        return "; no group of cases is without them"
+    part = _part(run, rest)
+    return f"; without them the likeness is {rest.value:z.3f}" + (f" over {part}" if part else "")
+
+
+def _of(some: Sequence[str], total: int, what: str) -> str:
+    return f"{len(some)} of {total} {what}s"
+
+
+def _verb(some: Sequence[str], verb: str) -> str:
+    return f"{verb}s" if len(some) == 1 else verb

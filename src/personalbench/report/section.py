@@ -28,7 +28,7 @@ class Column:
 
     title: str
     help: str = ""
-    form: str = ".3f"
+    form: str = "z.3f"
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def columns(*titles: str | Column) -> tuple[Column, ...]:
     return tuple(title if isinstance(title, Column) else Column(title) for title in titles)
 
 
-def written(cell: Cell, form: str = ".3f") -> str:
+def written(cell: Cell, form: str = "z.3f") -> str:
     """A cell as text: a value with its interval, or that it is missing."""
     if isinstance(cell, str):
         return cell
