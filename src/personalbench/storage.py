@@ -69,7 +69,8 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    # Of a wrong encoding, of JSON, of a number with thousands of digits, of deep nesting.
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: not JSON: {error}") from None
 
 
@@ -110,17 +111,27 @@ def parse_records(
     for number, line in enumerate(lines, start=1):
         if number == 1:
             line = line.removeprefix(codecs.BOM_UTF8)
+        if not line.strip():
+            raise UserError(f"{where}, line {number}: an empty line; take it out")
         try:
-            yield record_type.model_validate_json(line.decode())
+            yield record_type.model_validate_json(line.decode().rstrip("\n"))
         except UnicodeDecodeError as error:
             raise UserError(
                 f"{where}, line {number}: not UTF-8 at byte {error.start} of the line; "
                 "save the file as UTF-8"
             ) from None
         except ValidationError as error:
-            first = error.errors()[0]
-            what = ".".join(str(part) for part in first["loc"]) or "the line"
-            raise UserError(f"{where}, line {number}: {what}: {first['msg']}") from None
+            raise UserError(f"{where}, line {number}: {_fault(error)}") from None
+
+
+def _fault(error: ValidationError) -> str:
+    """The first thing that is wrong with a line."""
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        said = first["ctx"]["error"].replace(" at line 1 column ", " at character ")
+        return f"not JSON: {said}; write one JSON object a line"
+    what = ".".join(map(str, first["loc"]))
+    return f"{what}: {first['msg']}" if what else first["msg"]
 
 
 def read_records(path: Path, record_type: type[Record]) -> list[Record]:

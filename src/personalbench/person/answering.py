@@ -1,6 +1,7 @@
 """What goes out to a twin, and what a model of the registry answers as one."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -16,7 +17,7 @@ from personalbench.params import (
     PromptedParams,
 )
 from personalbench.stages.personalize import written
-from personalbench.twins.answers import Answer
+from personalbench.twins.answers import CUT_AT_MAX_TOKENS, Answer
 
 _METHODS: dict[str, type[PromptedParams]] = {
     "non_personalized": NonPersonalizedParams,
@@ -48,6 +49,8 @@ class AnswerLine(BaseModel):
         case_id: Which case.
         output: The answer; empty where the model gave none.
         reason: Why it gave none.
+        finish_reason: ``length`` where it was cut at its most tokens, else ``stop``; None
+            without an answer.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -55,6 +58,7 @@ class AnswerLine(BaseModel):
     case_id: str
     output: str
     reason: str | None = None
+    finish_reason: Literal["stop", "length"] | None = None
 
 
 def prompt_lines(bundle: Bundle) -> list[PromptLine]:
@@ -86,9 +90,11 @@ def answer_lines(answers: Sequence[Answer]) -> list[AnswerLine]:
     return [
         AnswerLine(
             case_id=one.case_id,
-            output=one.text if one.status == "ok" else "",
-            reason=None if one.status == "ok" else f"{one.status}: {one.reason}",
+            output=one.text,
+            finish_reason="length" if CUT_AT_MAX_TOKENS in one.flags else "stop",
         )
+        if one.status == "ok"
+        else AnswerLine(case_id=one.case_id, output="", reason=f"{one.status}: {one.reason}")
         for one in answers
     ]
 

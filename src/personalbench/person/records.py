@@ -170,6 +170,11 @@ class Run(_Record):
         groups: Every complete group of cases.
         leftover: Cases that make no complete group.
         cases: Every case.
+        contaminated_cases: Cases whose prompt gives away a run of words of its source.
+        repeated_answers: Cases whose answer is that of another case, or nearly.
+        prompt_copies: Cases whose answer repeats its prompt.
+        cut_off: Cases whose answer was stopped before its end, or reads so. These four are
+            empty in a run that an older release scored.
         warnings: What a reader must know before believing the numbers.
     """
 
@@ -191,6 +196,10 @@ class Run(_Record):
     groups: tuple[GroupLikeness, ...]
     leftover: tuple[str, ...]
     cases: tuple[CaseScores, ...]
+    contaminated_cases: tuple[str, ...] = ()
+    repeated_answers: tuple[str, ...] = ()
+    prompt_copies: tuple[str, ...] = ()
+    cut_off: tuple[str, ...] = ()
     warnings: tuple[str, ...]
 
     @property
