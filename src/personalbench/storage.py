@@ -52,6 +52,28 @@ def write_bytes(path: Path, data: bytes) -> None:
         raise
 
 
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Fill a folder that takes its name only when everything is in it.
+
+    What an earlier try that was killed left beside it is cleared away.
+
+    Yields:
+        The folder to fill.
+    """
+    path = path.resolve()
+    unfinished = path.with_name(f".{path.name}.incomplete")
+    empty_folder(unfinished)
+    try:
+        yield unfinished
+        if path.is_dir():
+            path.rmdir()  # an empty one may be in the way, nothing else
+        unfinished.rename(path)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write indented JSON; NaN and infinity raise ``ValueError``."""
     with atomic_write(path) as file:
@@ -77,9 +99,25 @@ def read_json(path: Path) -> Any:
 def write_records(path: Path, records: Iterable[BaseModel]) -> None:
     """Write one record a line."""
     with atomic_write(path) as file:
-        for record in records:
-            line = json.dumps(record.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
-            file.write(line + "\n")
+        file.writelines(map(_record_line, records))
+
+
+def keep_records(path: Path, records: Iterable[BaseModel]) -> None:
+    """Write one record a line into a new file; the same file may be there already.
+
+    Raises:
+        UserError: There is another file of that name.
+    """
+    lines = list(map(_record_line, records))
+    if not path.exists():
+        with atomic_write(path) as file:
+            file.writelines(lines)
+    elif path.read_bytes() != "".join(lines).encode():
+        raise UserError(f"{path}: is there and holds something else; remove it or name another")
+
+
+def _record_line(record: BaseModel) -> str:
+    return json.dumps(record.model_dump(mode="json"), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def iterate_records(path: Path, record_type: type[Record]) -> Iterator[Record]:

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from personalbench.bundle import Bundle
+from personalbench.errors import UserError
 from personalbench.llm.client import check_reachable
 from personalbench.llm.registry import find_model
 from personalbench.params import (
@@ -76,9 +77,15 @@ def answer_bundle(bundle: Bundle, method: str, model: str | None, params: Params
         params: ``personalize``, ``models`` and ``seed``.
 
     Raises:
-        UserError: There is no such model, or it can't be reached.
+        UserError: There is no such model, it can't be reached, or the bundle has not what
+            the method needs.
     """
     own = _method_params(method, params)
+    if isinstance(own, ContrastiveParams) and not bundle.contrast:
+        raise UserError(
+            f"contrastive needs other people's writing, and the bundle of {bundle.author} has "
+            "none: prepare it from a folder with authors/ and --author, or choose another method"
+        )
     name = model or own.generator or params.personalize.generator
     check_reachable(find_model(params.models, name))
     answers, _ = written(params, method, own.model_copy(update={"generator": name}), [bundle])

@@ -19,6 +19,13 @@ ALIKE = 0.5
 """Jaccard index of three-word shingles from which two answers are one answer, repeated."""
 
 
+_CONTAMINATED = (
+    "Contaminated prompts: {cases}: {ngram} or more words in a row are those of the text behind "
+    "the case, which gives any twin the person's words; change their topics and prepare the "
+    "bundle anew with --topics."
+)
+
+
 @dataclass(frozen=True)
 class Doubts:
     """Case ids by what was found.
@@ -38,9 +45,7 @@ class Doubts:
     def sentences(self, limits: CopyingLimits, prompt_ngram: int) -> list[str]:
         """One for each kind that was found."""
         said = {
-            f"Contaminated prompts: {{}}: {prompt_ngram} or more words in a row are those of the "
-            "text behind the case, so that any twin comes near it; edit their topics and prepare "
-            "the bundle anew.": self.contaminated_cases,
+            _CONTAMINATED.format(ngram=prompt_ngram, cases="{}"): self.contaminated_cases,
             "Repeated answers: {}: each is the answer to another case too, or nearly; the twin "
             "did not write about the subject.": self.repeated_answers,
             f"Copied prompts: {{}}: {limits.run_words} or more words in a row, or "
@@ -75,6 +80,12 @@ def doubts_about(
         ),
         cut_off=tuple(case.id for case, one in there if not CUT_OFF.isdisjoint(one.flags)),
     )
+
+
+def contaminated_sentences(cases: Sequence[Case], prompt_ngram: int) -> list[str]:
+    """A sentence on contaminated prompts, where there are some."""
+    found = contaminated(cases, prompt_ngram)
+    return [_CONTAMINATED.format(ngram=prompt_ngram, cases=", ".join(found))] if found else []
 
 
 def contaminated(cases: Sequence[Case], prompt_ngram: int) -> tuple[str, ...]:

@@ -160,6 +160,7 @@ def score_run(
             profile=len(bundle.profile),
             cases=len(bundle.cases),
             prompt_model=bundle.manifest.prompt_model,
+            topics_file=bundle.manifest.topics_file,
         ),
         settings=settings,
         answers=_file(answers, twin_answers),
