@@ -35,15 +35,16 @@ def write_junit(path: Path, suite: str, requirements: Sequence[Requirement]) -> 
     Jenkins shows a failure's message, GitLab and the reporters of GitHub Actions its text;
     some of those read the times as numbers and have none of a missing one.
     """
-    counts = {
+    summary = {
+        "name": _clean(suite),
         "tests": str(len(requirements)),
         "failures": str(sum(each.failure is not None for each in requirements)),
         "errors": "0",
         "skipped": "0",
         "time": "0",
     }
-    root = ElementTree.Element("testsuites", name=_clean(suite), **counts)
-    inner = ElementTree.SubElement(root, "testsuite", name=_clean(suite), **counts)
+    root = ElementTree.Element("testsuites", summary)
+    inner = ElementTree.SubElement(root, "testsuite", summary)
     for each in requirements:
         case = ElementTree.SubElement(
             inner, "testcase", classname=_clean(each.run), name=_clean(each.name), time="0"
