@@ -125,6 +125,21 @@ def test_a_run_against_itself(tmp_path: Path) -> None:
     assert run.one_v_five.difference.ci_low is None
     assert run.sentence == "old against old: cannot tell with 2 groups (difference +0.000)."
     assert "+0.000 to +0.000" not in invoke("compare", old, old).output
+    said = "gave the same answers: nothing differs."
+    assert run.notes == (f"old and old {said}",)
+    other = scored(tmp_path, "other", spread(70, 10))  # another file name, the same texts
+    file = tmp_path / "spaced.jsonl"
+    file.write_text((tmp_path / "old.jsonl").read_text("utf-8").replace('", "', '",  "'), "utf-8")
+    spaced = score_run(
+        "spaced", person(tmp_path / "b", 10), file, None, Bearing(),
+        tmp_path / "c.safetensors", 500, 1,
+    )  # fmt: skip
+    assert spaced.run.answers.sha256 != read_run(old).answers.sha256
+    write_run(spaced, person(tmp_path / "b", 10), tmp_path / "runs" / "spaced")
+    for path in (other, tmp_path / "runs" / "spaced"):
+        assert f"{path.name} and old {said}" in invoke("compare", old, path).output
+    differs = scored(tmp_path, "differs", [*spread(70, 10)[:9], 71.0])
+    assert said not in invoke("compare", old, differs).output
 
 
 def test_the_number_of_groups_by_hand() -> None:

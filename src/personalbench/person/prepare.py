@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from personalbench.bundle import Bundle, freeze, load_bundle
 from personalbench.corpus.document import Document
-from personalbench.corpus.folder import FolderReader
+from personalbench.corpus.folder import SPLITS, FolderReader
 from personalbench.corpus.select import AuthorRow, CorpusReport, select
 from personalbench.errors import UserError
 from personalbench.llm.types import Ask
@@ -91,15 +91,7 @@ def read_writing(source: Path, author: str | None, params: Params) -> Writing:
         UserError: The folder has not what it needs, a file is empty or no UTF-8 text, two
             have one stem, or a check of the data quality fails; names the file.
     """
-    size = params.bundle.group_size
-    corpus = CorpusParams(
-        reader="folder",
-        path=str(source),
-        min_profile=size,
-        min_reference=size,
-        min_mean_words=1,
-        near_duplicate=params.corpus.near_duplicate,
-    )
+    corpus = corpus_of(source, params)
     if not source.is_dir():
         raise UserError(
             f"{source}: no such folder; name the one that has profile/ and reference/ in it"
@@ -121,6 +113,23 @@ def read_writing(source: Path, author: str | None, params: Params) -> Writing:
         noticed=report.notes | report.dropped,
         quality=quality,
     )
+
+
+def corpus_of(source: Path, params: Params) -> CorpusParams:
+    """How a person's folder is read: a group of documents on either side is enough."""
+    return CorpusParams(
+        reader="folder",
+        path=str(source),
+        min_profile=params.bundle.group_size,
+        min_reference=params.bundle.group_size,
+        min_mean_words=1,
+        near_duplicate=params.corpus.near_duplicate,
+    )
+
+
+def is_one_person(source: Path) -> bool:
+    """Whether a folder is one person's: profile/ and reference/, and no authors/."""
+    return not (source / "authors").is_dir() and all((source / each).is_dir() for each in SPLITS)
 
 
 def read_topics(path: Path, writing: Writing) -> OwnTopics:

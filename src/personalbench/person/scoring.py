@@ -339,7 +339,7 @@ def _gap_closed(
     if low <= 0:
         return missing(
             f"the person's own writing is not surely above the model, by {c - b:.3f}, "
-            f"95 % interval {low:+.3f} to {high:+.3f}",
+            f"95 % interval {low:+z.3f} to {high:+z.3f}",
             len(shared),
         )
     if (cs - bs).min() <= 0:
