@@ -167,15 +167,28 @@ def test_inspect_shows_what_would_become_of_a_source():
         "           profile/p0.txt, reference/r0.txt, reference/r1.txt\n"
         "  dropped  1 exact duplicate\n"
         "           profile/p1.txt\n"
-        "  rule     at least 20 profile and 10 reference documents, 5 words on average\n"
+        "  rule     at least 5 profile and 5 reference documents, 5 words on average\n"
         "  kept     0 of 1 author by the rule, with 0 profile and 0 reference documents, 0 words\n"
         "           ada: 1 profile, 2 reference, 144.0 words on average; "
-        "left out: 1 profile documents of 20, 2 reference documents of 10\n"
+        "left out: 1 profile documents of 5, 2 reference documents of 5\n"
     )
     as_json = CliRunner().invoke(main, ["inspect", "ada", "--min-profile", "1", "--json"])
     report = json.loads(as_json.output)["report"]
     assert report["dropped"]["exact_duplicate"] == ["profile/p1.txt"]
     assert report["notes"]["no_words"] == ["profile/p2.txt"]
+
+
+def test_inspect_asks_of_a_person_what_prepare_asks():
+    """Five documents on either side are enough, whatever the rule for a corpus is."""
+    make()
+    for seed, name in enumerate(("profile/p3", "profile/p4", *(f"reference/r{n}" for n in (2, 3)))):
+        Path("ada", f"{name}.txt").write_text(essay(100 + seed), encoding="utf-8")
+    shown = CliRunner().invoke(main, ["inspect", "ada"]).output
+    assert "4 reference documents of 5" in shown
+    Path("ada", "reference", "r4.txt").write_text(essay(200), encoding="utf-8")
+    shown = CliRunner().invoke(main, ["inspect", "ada"]).output
+    assert "at least 5 profile and 5 reference documents, 1 word on average" in shown
+    assert "kept     1 of 1 author" in shown and "left out" not in shown
 
 
 def test_inspect_says_where_the_check_would_stop():

@@ -51,7 +51,16 @@ def test_several_authors_need_the_author(tmp_path: Path) -> None:
         ([*FIVE[:2], "{broken", *FIVE[2:]], "line 3"),
         ([{"case_id": "case_0001", "output": None}], "line 1: output"),
         ([{"case_id": "case_0001", "output": 7}], "line 1: output"),
-        ([{"output": "x"}], "line 1: case_id"),
+        ([{"output": "x"}], "line 1: no key case_id"),
+        ([{"id": "case_0001", "output": "x"}], r"no key case_id \(there are: id, output\)"),
+        ([{"case_id": "case_0001", "prompt": "x"}], "line 1: a prompt and no output"),
+        ([{"case_id": "case_0001", "output": None}], "line 1: output is null; .*--allow-missing"),
+        ([["case_0001", "x"]], "line 1: not a JSON object"),
+        (["[", *FIVE], "line 1: not JSON: .*one JSON object a line"),
+        ([*FIVE, ""], "line 6: an empty line"),
+        (['{"a": ' * 10_000], "line 1: not JSON"),
+        ([], "empty; a line is"),
+        (FIVE[:3], "no answer to case_0004, case_0005; answer them, or .*--allow-missing"),
         ([*FIVE[:4], {"case_id": "case_0005", "output": " \n"}], "case_0005 has an empty output"),
         ([*FIVE[:4], {**FIVE[4], "output": "\u200b\u2060"}], "case_0005 has an empty output"),
         ([*FIVE[:4], {**FIVE[4], "output": "..."}], "case_0005 has an empty output"),
@@ -97,3 +106,28 @@ def test_copying_is_looked_for_in_the_whole_profile(tmp_path: Path) -> None:
     ada = bundle()
     for answer in read_answers(_file(tmp_path, list(FIVE)), [ada], "mine"):
         assert answer.seen == tuple(document.id for document in ada.profile)
+
+
+@pytest.mark.parametrize(
+    ("line", "flags"),
+    [
+        ({"finish_reason": "length"}, ("cut_at_max_tokens",)),
+        ({"finish_reason": "stop"}, ()),
+        ({"finish_reason": {"of": "another kind"}}, ()),
+        ({}, ("ends_mid_sentence",)),
+        (
+            {"output": "We walked along the river until it was dark and then"},
+            ("ends_mid_sentence",),
+        ),
+        ({"output": "We walked along the river until it was dark and, "}, ("ends_mid_sentence",)),
+        ({"output": "We walked along the river until it was dark.\n\nYours, Ada"}, ()),
+        ({"output": "She said: “we walked along the river until it was dark.”"}, ()),
+    ],
+)
+def test_an_answer_without_an_end_is_flagged(
+    tmp_path: Path, line: dict[str, object], flags: tuple[str, ...]
+) -> None:
+    """As the writer says, or where that says nothing, by a long last line without an end."""
+    cut = "We walked along the river until it was dark and the"
+    path = _file(tmp_path, [{**FIVE[0], "output": cut, **line}, *FIVE[1:]])
+    assert read_answers(path, [bundle()], "mine")[0].flags == flags

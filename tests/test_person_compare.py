@@ -15,6 +15,7 @@ from personalbench.cli import main
 from personalbench.errors import UserError
 from personalbench.metrics.comparison import compare_likeness
 from personalbench.metrics.statistics import episodes
+from personalbench.person import runs
 from personalbench.person.comparing import compare_runs, groups_needed, verdict_of
 from personalbench.person.junit import Requirement, write_junit
 from personalbench.person.runs import read_run, read_table, write_run
@@ -34,13 +35,16 @@ def scored(
     folder.mkdir(exist_ok=True)
     bundle = person(folder / f"bundle-{len(angles)}", len(angles), more.pop("held_out", 20.0))
     path = folder / "runs" / name
+    unrelated, calibrated = folder / "c.safetensors", more.pop("calibrated", {})
+    if calibrated or not unrelated.exists():  # its bytes are others each time
+        calibration(unrelated, UNRELATED, **calibrated)
     run = score_run(
         name,
         bundle,
         answers(folder / f"{name}.jsonl", angles),
         answers(folder / f"{name}-base.jsonl", base, "base") if base else None,
         more.pop("encoder", Bearing()),
-        calibration(folder / "c.safetensors", UNRELATED, **more.pop("calibrated", {})),
+        unrelated,
         **({"replicates": 500, "seed": 1} | more),
     )
     write_run(run, bundle, path)
@@ -121,6 +125,21 @@ def test_a_run_against_itself(tmp_path: Path) -> None:
     assert run.one_v_five.difference.ci_low is None
     assert run.sentence == "old against old: cannot tell with 2 groups (difference +0.000)."
     assert "+0.000 to +0.000" not in invoke("compare", old, old).output
+    said = "gave the same answers: nothing differs."
+    assert run.notes == (f"old and old {said}",)
+    other = scored(tmp_path, "other", spread(70, 10))  # another file name, the same texts
+    file = tmp_path / "spaced.jsonl"
+    file.write_text((tmp_path / "old.jsonl").read_text("utf-8").replace('", "', '",  "'), "utf-8")
+    spaced = score_run(
+        "spaced", person(tmp_path / "b", 10), file, None, Bearing(),
+        tmp_path / "c.safetensors", 500, 1,
+    )  # fmt: skip
+    assert spaced.run.answers.sha256 != read_run(old).answers.sha256
+    write_run(spaced, person(tmp_path / "b", 10), tmp_path / "runs" / "spaced")
+    for path in (other, tmp_path / "runs" / "spaced"):
+        assert f"{path.name} and old {said}" in invoke("compare", old, path).output
+    differs = scored(tmp_path, "differs", [*spread(70, 10)[:9], 71.0])
+    assert said not in invoke("compare", old, differs).output
 
 
 def test_the_number_of_groups_by_hand() -> None:
@@ -175,9 +194,19 @@ def test_the_command_sets_the_exit_code_and_writes_what_it_found(tmp_path: Path)
     assert failed.exit_code == 1
     assert "failed: worse is worse than old" in failed.output
     assert "failed: worse: closes" in failed.output
-    suite = ElementTree.parse(tmp_path / "out.xml").getroot()
-    assert suite.attrib["tests"] == "2" and suite.attrib["failures"] == "2"
-    assert [case.attrib["classname"] for case in suite] == ["worse", "worse"]
+    root = ElementTree.parse(tmp_path / "out.xml").getroot()
+    [suite] = root
+    for each in (root, suite):
+        assert (each.attrib["tests"], each.attrib["failures"]) == ("2", "2")
+        assert float(each.attrib["time"]) == 0
+    assert [(case.attrib["classname"], case.attrib["name"]) for case in suite] == [
+        ("worse", "not worse than old"),
+        ("worse", "closes at least 0.5 of the gap"),
+    ]
+    for case, said in zip(suite, ("worse is worse than old (", "worse: closes 0."), strict=True):
+        [failure] = case.findall("failure")
+        assert failure.attrib["message"] == failure.text and said in (failure.text or "")
+        assert failure.attrib["type"]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "comparison.json",
         "comparison.md",
@@ -252,14 +281,79 @@ def test_files_for_folders_and_folders_for_files_are_one_line(tmp_path: Path) ->
         assert (result.exit_code, result.output) == (2, f"Error: {said}\n"), arguments
 
 
-def test_a_run_replaces_a_run_and_nothing_else(tmp_path: Path) -> None:
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("changed", "what"),
+    [
+        ({"angles": spread(60, 10)}, "answers"),
+        ({"base": spread(80, 10, seed=3)}, "baseline answers"),
+        ({"base": None}, "baseline answers"),
+        ({"held_out": 30.0}, "bundle"),
+        ({"seed": 2}, "settings"),
+        ({"calibrated": {"group_size": 5}}, "calibration"),
+    ],
+)
+def test_a_run_is_never_replaced_by_another(
+    tmp_path: Path, changed: dict[str, Any], what: str
+) -> None:
+    first = {"angles": spread(50, 10), "base": spread(70, 10)}
+    path = scored(tmp_path, "one", **first)
+    before = content(path)
+    assert scored(tmp_path, "one", **first) == path, "the same again is no fault"
+    assert content(path) == before
+    with pytest.raises(UserError, match=f"one: holds a run with other {what}, .*never") as error:
+        scored(tmp_path, "one", **(first | changed))
+    assert "choose another --output or remove it" in error.value.message
+    assert content(path) == before
+    assert sorted(path.parent.iterdir()) == [path], "nothing is left beside it"
+
+
+def test_what_is_no_run_is_never_replaced(tmp_path: Path) -> None:
     path = scored(tmp_path, "one", spread(50, 10))
-    scored(tmp_path, "one", spread(60, 10))
     (path / "scores.json").rename(path / "other.json")
-    before = (path / "report.md").read_bytes()
+    before = content(path)
     with pytest.raises(UserError, match="one: holds files and is no run; name another folder"):
-        scored(tmp_path, "one", spread(70, 10))
-    assert (path / "report.md").read_bytes() == before
+        scored(tmp_path, "one", spread(50, 10))
+    assert content(path) == before
+
+
+def test_a_score_that_was_killed_is_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed before its last file: what it left has not the run's name, and goes."""
+    unfinished = tmp_path / "runs" / ".one.incomplete"
+    unfinished.mkdir(parents=True)
+    (unfinished / "report.md").write_text("half of it", encoding="utf-8")
+    (tmp_path / "runs" / "one").mkdir()  # and an empty folder is in nobody's way
+    path = scored(tmp_path, "one", spread(50, 10))
+    assert read_run(path).name == "one"
+    assert list(path.parent.iterdir()) == [path]
+
+    def full(path: Path, value: object) -> None:
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(runs, "write_json", full)
+    with pytest.raises(OSError, match="No space left"):
+        scored(tmp_path, "two", spread(50, 10))
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "7", '{"a":' * 100_000, "[" * 100_000, '{"a": ' + "9" * 5000 + "}", "\x00\x01"],
+)
+def test_a_damaged_record_is_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "scores.json").write_text(text, encoding="utf-8")
+    for command in ("show", "compare"):
+        result = invoke(command, *[tmp_path / "run"] * (1 + (command == "compare")))
+        assert result.exit_code == 2, result.output
+        [line] = result.output.splitlines()
+        assert "run/scores.json: " in line and "remove the run and score it again" in line
+        assert ": : " not in line
 
 
 @pytest.mark.parametrize(
@@ -278,7 +372,10 @@ def test_a_damaged_table_is_one_line(tmp_path: Path, change: Any, said: str) -> 
     (path / "likeness.safetensors").write_bytes(save({"likeness": table}))
     with pytest.raises(UserError, match=said) as error:
         read_table(path)
-    assert "\n" not in error.value.message and "score the run again" in error.value.message
+    assert (
+        "\n" not in error.value.message
+        and "remove the run and score it again" in error.value.message
+    )
 
 
 def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
@@ -298,7 +395,7 @@ def test_one_run_alone_is_no_comparison(tmp_path: Path) -> None:
 def test_junit_holds_any_name(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "out.xml"
     write_junit(path, "a\x00<b>", [Requirement("r\x1b&", "n\ud800", "no\x07", "found\ufffe")])
-    [case] = ElementTree.parse(path).getroot()
+    [[case]] = ElementTree.parse(path).getroot()
     assert case.attrib["classname"] == "r\ufffd&"
 
 

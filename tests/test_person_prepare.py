@@ -1,6 +1,7 @@
 """From a folder to a bundle: what is taken, and what is refused in one line."""
 
 import json
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from click.testing import CliRunner, Result
 from llm_stub import Says, Stub
 from personalbench.bundle import load_bundle
 from personalbench.cli import main
+from personalbench.storage import sha256_file
 
 ROOT = Path(__file__).parent.parent
 
@@ -23,9 +25,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def model(here: Path) -> Iterator[Sequence[str]]:
+def stub() -> Iterator[Stub]:
+    """The server behind the model."""
+    with Stub(lambda body, number: Says(f"The text is about matter {number}.")) as server:
+        yield server
+
+
+@pytest.fixture
+def model(here: Path, stub: Stub) -> Sequence[str]:
     """Options that name the stub; params.yaml is the shipped one with another entry."""
-    stub = Stub(lambda body, number: Says(f"The text is about matter {number}."))
     text = (ROOT / "params.yaml").read_text(encoding="utf-8")
     text = text.replace("templates: src/personalbench/prompts\n", "")
     entry = (
@@ -33,8 +41,7 @@ def model(here: Path) -> Iterator[Sequence[str]]:
         f"    endpoints: ['{stub.endpoint}']\n    concurrency: 1\n"
     )
     (here / "params.yaml").write_text(text + entry, encoding="utf-8")
-    yield ("--model", "stub")
-    stub.close()
+    return ("--model", "stub")
 
 
 def write(folder: Path, profile: int = 10, reference: int = 5) -> Path:
@@ -228,3 +235,229 @@ def test_no_model_of_that_name(here: Path) -> None:
     write(here / "mine")
     line = error_of("prepare", "mine", "--output", "b", "--model", "gpt-9")
     assert "'gpt-9'" in line and "smollm2-135m" in line
+
+
+def corrected(here: Path, **topics: str) -> Path:
+    """The model's topics with some changed, by the number of the reference document."""
+    lines = [
+        json.loads(line)
+        for line in (here / "b.topics.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    for line in lines:
+        line["topic"] = topics.get(Path(line["document"]).stem, line["topic"])
+    path = here / "corrected.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_the_models_topics_are_read_corrected_and_prepared_again(
+    here: Path, model: Sequence[str]
+) -> None:
+    write(here / "mine")
+    first = run("prepare", "mine", "--output", "b", *model)
+    assert "b.topics.jsonl: the topics, which a model wrote" in first.output
+    assert "prepare again with --topics b.topics.jsonl" in first.output
+    corrected(here, r03="  The text is about\n the garden. ")
+    again = run("prepare", "mine", "--output", "c", "--topics", "corrected.jsonl")
+    assert again.exit_code == 0, again.output
+    assert "topics of corrected.jsonl" in again.output
+    models, own = load_bundle(here / "b"), load_bundle(here / "c")
+    assert own.references == models.references
+    assert own.manifest.selected_profile == models.manifest.selected_profile
+    for mine, theirs in zip(own.cases, models.cases, strict=True):
+        if mine.document == "reference/r03.txt":
+            assert mine.topic == "The text is about the garden."
+            assert "the garden" in mine.prompt and mine.prompt != theirs.prompt
+        else:
+            assert mine == theirs
+    assert models.manifest.topics_file is None
+    assert own.manifest.topics_file == sha256_file(here / "corrected.jsonl")
+    assert "read from a file, sha256 " in run("bundle", "info", "c").output
+    assert "written by stub-1b at 0123abc" in run("bundle", "info", "b").output
+    assert not (here / "c.topics.jsonl").exists()
+
+
+def test_topics_of_a_file_ask_no_model_and_give_the_same_bytes(
+    here: Path, model: Sequence[str]
+) -> None:
+    write(here / "mine")
+    run("prepare", "mine", "--output", "b", *model)
+    topics = ("--topics", str(corrected(here)))
+    gone = ("--model", "gpt-4.1-mini")  # hosted, and there is no key
+    for output in ("c", "d.zip", "c"):
+        assert run("prepare", "mine", "--output", output, *topics, *gone).exit_code == 0
+    assert load_bundle(here / "c") == load_bundle(here / "d.zip")
+
+
+def test_a_manifest_without_own_topics_is_as_it_was(here: Path, model: Sequence[str]) -> None:
+    """Its hash names the bundle in every run that was scored before there were such files."""
+    write(here / "mine")
+    run("prepare", "mine", "--output", "b", *model)
+    assert "topics_file" not in json.loads((here / "b" / "manifest.json").read_text("utf-8"))
+
+
+def test_changed_topics_are_not_lost_and_not_passed_over(here: Path, model: Sequence[str]) -> None:
+    write(here / "mine")
+    run("prepare", "mine", "--output", "b", *model)
+    corrected(here, r03="The garden.").replace(here / "b.topics.jsonl")
+    shutil.rmtree(here / "b")
+    line = error_of("prepare", "mine", "--output", "b", *model)
+    assert "b.topics.jsonl: holds other topics than the model's" in line
+    assert "--topics b.topics.jsonl" in line
+    assert not (here / "b").exists() and not list(here.glob(".b*"))
+    assert "The garden." in (here / "b.topics.jsonl").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([], "t.jsonl: no topic for reference/r"),
+        (["{}"], "t.jsonl, line 1: document: Field required"),
+        (
+            ['{"document": "reference/r00.txt", "topic": "A day."}', "{"],
+            "t.jsonl, line 2: not JSON",
+        ),
+        (
+            ['{"document": "profile/p00.txt", "topic": "A."}'],
+            "line 1: no reference document profile",
+        ),
+        (['{"document": "reference/r00.txt", "topic": " . "}'], "line 1: no words in the topic"),
+        (
+            ['{"document": "reference/r00.txt", "topic": "A day."}'] * 2,
+            "line 2: reference/r00.txt has",
+        ),
+    ],
+)
+def test_faulty_topics_are_one_line(
+    here: Path, model: Sequence[str], lines: list[str], message: str
+) -> None:
+    write(here / "mine")
+    (here / "t.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    assert message in error_of("prepare", "mine", "--output", "b", "--topics", "t.jsonl")
+
+
+def test_contaminated_prompts_are_named(here: Path, model: Sequence[str]) -> None:
+    """Eight words in a row of the source; seven are none."""
+    write(here / "mine")
+    run("prepare", "mine", "--output", "b", *model)
+    eight, seven = (
+        " ".join(f"reference{n}word{k}" for k in range(count)) for n, count in ((1, 8), (2, 7))
+    )
+    topics = str(corrected(here, r01=f"It says {eight} today.", r02=f"It says {seven} today."))
+    [case] = [each.id for each in load_bundle(here / "b").cases if "r01" in each.document]
+    said = f"warning: Contaminated prompts: {case}: 8 or more words in a row"
+    prepared = run("prepare", "mine", "--output", "c", "--topics", topics)
+    exported = run("prompts", "c", "--output", "p.jsonl")
+    for result in (prepared, exported):
+        [line] = [line for line in result.output.splitlines() if "words in a row" in line]
+        assert line.startswith(said) and "--topics" in line
+    assert f"contaminated  {case} prompt" in run("bundle", "info", "c").output
+    assert "ontaminated" not in run("prompts", "b", "--output", "q.jsonl").output
+
+
+@pytest.mark.parametrize(
+    ("cases", "message"),
+    [
+        ("3", "--cases is 3; a bundle has 5 cases at least"),
+        ("30", "mine has 6 reference documents, and --cases is 30; add some, or take 6 at most"),
+    ],
+)
+def test_a_number_of_cases_that_can_not_be_had_is_refused(
+    here: Path, model: Sequence[str], cases: str, message: str
+) -> None:
+    write(here / "mine", reference=6)
+    assert message in error_of("prepare", "mine", "--output", "b", "--cases", cases, *model)
+    assert run("prepare", "mine", "--output", "b", "--cases", "5", *model).exit_code == 0
+    assert len(load_bundle(here / "b").cases) == 5
+
+
+def test_the_person_is_called_by_name(here: Path, model: Sequence[str]) -> None:
+    write(here / "mine")
+    run("prepare", "mine", "--output", "a", *model)
+    run("prepare", "mine", "--output", "b", "--name", " Zoë  Q. ", *model)
+    plain, named = load_bundle(here / "a"), load_bundle(here / "b")
+    assert named.author == "Zoë Q." and {each.author for each in named.profile} == {"Zoë Q."}
+    assert named.cases == plain.cases
+    assert named.manifest.selected_profile == plain.manifest.selected_profile
+    assert "does a twin write like Zoë Q.?" in run("bundle", "info", "b").output
+    assert "no letters" in error_of("prepare", "mine", "--output", "c", "--name", " .", *model)
+
+
+def test_the_folder_that_was_typed_is_named(here: Path, model: Sequence[str]) -> None:
+    (here / "file.txt").write_text("text", encoding="utf-8")
+    for name in ("nowhere", "file.txt"):
+        line = error_of("prepare", name, "--output", "b", *model)
+        assert line.startswith(f"Error: {name}: no such folder") and "corpus" not in line
+
+
+def test_what_is_no_bundle_is_said_before_any_work(here: Path, model: Sequence[str]) -> None:
+    mine = write(here / "mine")
+    line = error_of("prepare", "mine", "--output", "mine/profile", *model)
+    assert "mine/profile: is there and is no whole bundle; choose another --output" in line
+    assert run("prepare", "mine", "--output", "b", *model).exit_code == 0
+    with open(here / "b" / "profile.jsonl", "a", encoding="utf-8") as file:
+        file.write(" ")
+    assert "b: is there and is no whole bundle" in error_of(
+        "prepare", "mine", "--output", "b", *model
+    )
+    line = error_of("prompts", "b", "--output", "p.jsonl")
+    assert "b/profile.jsonl: changed since the bundle was frozen; put the file back" in line
+    assert "dvc" not in line
+    assert mine.exists()
+
+
+def test_prompts_replace_nothing(here: Path, model: Sequence[str]) -> None:
+    write(here / "mine")
+    run("prepare", "mine", "--output", "b", *model)
+    for _ in range(2):
+        assert run("prompts", "b", "--output", "p.jsonl").exit_code == 0
+    (here / "twin.jsonl").write_text("{}\n", encoding="utf-8")
+    line = error_of("prompts", "b", "--output", "twin.jsonl")
+    assert "twin.jsonl: is there and holds something else" in line
+    assert (here / "twin.jsonl").read_text(encoding="utf-8") == "{}\n"
+
+
+ANSWER = ("answer", "b", "--method", "non_personalized", "--output", "base.jsonl")
+
+
+def test_answers_are_never_replaced_and_say_how_they_ended(
+    here: Path, model: Sequence[str], stub: Stub
+) -> None:
+    write(here / "mine")
+    run("prepare", "mine", "--output", "b", *model)
+    stub.script = lambda body, number: Says(
+        f"The answer, number {number}.", finish_reason="length" if number == 7 else "stop"
+    )
+    assert run(*ANSWER, *model).exit_code == 0
+    written = (here / "base.jsonl").read_bytes()
+    lines = [json.loads(line) for line in written.splitlines()]
+    assert [line["finish_reason"] for line in lines].count("length") == 1
+    asked = len(stub.bodies)
+    line = error_of(*ANSWER, *model)
+    assert "base.jsonl: is there, and answers are never overwritten; choose another" in line
+    assert (here / "base.jsonl").read_bytes() == written
+    assert len(stub.bodies) == asked
+    (here / "base.jsonl").unlink()
+    assert run(*ANSWER, *model).exit_code == 0
+    assert len(stub.bodies) == asked, "what was answered before is not asked again"
+    assert (here / "base.jsonl").read_bytes() == written
+
+
+def test_a_method_without_what_it_needs_asks_nothing(
+    here: Path, model: Sequence[str], stub: Stub
+) -> None:
+    write(here / "mine")
+    run("prepare", "mine", "--output", "b", *model)
+    asked = len(stub.bodies)
+    line = error_of("answer", "b", "--method", "contrastive", "--output", "c.jsonl", *model)
+    assert "contrastive needs other people's writing" in line and "--author" in line
+    assert len(stub.bodies) == asked and not (here / "c.jsonl").exists()
+
+
+def test_no_answer_at_all_is_no_file(here: Path, model: Sequence[str], stub: Stub) -> None:
+    write(here / "mine")
+    run("prepare", "mine", "--output", "b", *model)
+    stub.script = lambda body, number: Says("")
+    line = error_of(*ANSWER, *model)
+    assert "base.jsonl: not written, for none of 5 prompts was answered; case_0001: empty" in line
+    assert not (here / "base.jsonl").exists()

@@ -318,3 +318,77 @@ def test_a_gain_that_may_be_chance_is_called_so(tmp_path: Path) -> None:
     run = run_of(tmp_path, [50.0] * 5 + [70.0] * 5, base=[60.0] * 10, cases=10).run
     [said] = [point for point in meaning(run) if "without any knowledge" in point]
     assert "That may be chance" in said
+
+
+def scored_texts(folder: Path, texts: dict[int, str], **more: Any) -> Scored:
+    """Five answers of which some are given, by the number of their case."""
+    bundle = person(folder / "b")
+    lines = [
+        {"case_id": f"case_{n:04}", "output": texts.get(n, wordy(50, f"own{n}x"))}
+        for n in range(1, 6)
+    ]
+    path = folder / "twin.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return score_run("mine", bundle, path, None, Bearing(), None, 200, 1, **more)
+
+
+def test_repeated_answers_are_named(tmp_path: Path) -> None:
+    """Of 62 words each, 60 shingles: half of all are shared from 40 on, not with 30."""
+    first = wordy(50, "own1x").split()
+    near = " ".join(first[:-6]) + " and some more words at the end"
+    far = " ".join(first[:30]) + " " + " ".join(f"else{n}" for n in range(31))
+    run = scored_texts(tmp_path, {2: near, 3: far, 5: wordy(50, "OWN4X")}).run
+    assert run.repeated_answers == ("case_0001", "case_0002", "case_0004", "case_0005")
+    [said] = [w for w in run.warnings if w.startswith("Repeated answers: ")]
+    assert "case_0001, case_0002, case_0004, case_0005: " in said
+    assert run.prompt_copies == run.contaminated_cases == ()
+
+
+def test_answers_that_copy_the_prompt_are_named(tmp_path: Path) -> None:
+    made = person(tmp_path / "made")
+    prompt = "Write a short letter about the weather on the coast in the last week of May."
+    prompts = tuple(case.model_copy(update={"prompt": prompt}) for case in made.cases)
+    freeze(replace(made, cases=prompts), tmp_path / "b")
+    ten, nine = (" ".join(prompt.split()[3 : 3 + count]) for count in (10, 9))
+    texts = [f"{wordy(50, f'own{n}x')} {add}." for n, add in enumerate((ten, nine, "", "", prompt))]
+    path = tmp_path / "twin.jsonl"
+    lines = [{"case_id": f"case_{n:04}", "output": text} for n, text in enumerate(texts, 1)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    bundle = load_bundle(tmp_path / "b")
+    run = score_run("mine", bundle, path, None, Bearing(), None, 200, 1).run
+    assert run.prompt_copies == ("case_0001", "case_0005")
+    assert [w for w in run.warnings if w.startswith("Copied prompts: case_0001, case_0005: 10 or")]
+
+
+def test_cut_answers_and_contaminated_prompts_are_named(tmp_path: Path) -> None:
+    made = person(tmp_path / "made")
+    cases = tuple(
+        case.model_copy(update={"longest_shared_ngram": shared})
+        for case, shared in zip(made.cases, (7, 8, 9, 0, 0), strict=True)
+    )
+    freeze(replace(made, cases=cases), tmp_path / "b")
+    lines = [
+        {"case_id": f"case_{n:04}", "output": wordy(50, f"own{n}x") + ".", "finish_reason": reason}
+        for n, reason in enumerate(("stop", "length", None, "stop", "length"), 1)
+    ]
+    path = tmp_path / "twin.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    bundle = load_bundle(tmp_path / "b")
+    run = score_run("mine", bundle, path, None, Bearing(), None, 200, 1).run
+    assert run.cut_off == ("case_0002", "case_0005")
+    assert run.contaminated_cases == ("case_0002", "case_0003")
+    for start in (
+        "Cut off: case_0002, case_0005: ",
+        "Contaminated prompts: case_0002, case_0003: 8",
+    ):
+        assert len([warning for warning in run.warnings if warning.startswith(start)]) == 1
+    stricter = score_run("mine", bundle, path, None, Bearing(), None, 200, 1, prompt_ngram=7).run
+    assert stricter.contaminated_cases == ("case_0001", "case_0002", "case_0003")
+
+
+def test_nothing_but_empty_answers_is_no_run(tmp_path: Path) -> None:
+    empty = dict.fromkeys(range(1, 6), " ... ")
+    with pytest.raises(UserError, match=r"twin\.jsonl: no answer has any words; there is nothing"):
+        scored_texts(tmp_path, empty, allow_missing=True)
+    with pytest.raises(UserError, match=r"line 1: case_0001 has an empty output .*allow-missing"):
+        scored_texts(tmp_path, empty)

@@ -17,6 +17,7 @@ from personalbench.errors import UserError
 MOST_BYTES = 256 << 20
 """Most bytes of one file, unpacked."""
 
+_MAKE = "a bundle is what `personalbench prepare` wrote"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold
 
 
@@ -34,9 +35,11 @@ def read_files(path: Path, names: Sequence[str], *, links: bool = False) -> dict
             or the zip is damaged, encrypted or holds a path out of it.
     """
     if path.is_dir():
+        if not (path / names[0]).exists():
+            raise UserError(f"{path}: no bundle, for {names[0]} is missing; {_MAKE}")
         return {name: _read_file(path / name, links) for name in names}
     if not path.exists():
-        raise UserError(f"{path}: no such file or folder")
+        raise UserError(f"{path}: no such file or folder; {_MAKE}")
     with _open_zip(path) as archive:
         entries = _entries(path, archive, names[0])
         return {name: _read_entry(path, archive, entries, name) for name in names}
@@ -78,7 +81,9 @@ def _open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
         EOFError,
         OSError,
     ) as error:
-        raise UserError(f"{path}: not a zip that can be read: {error}") from None
+        raise UserError(
+            f"{path}: no bundle, which is a folder or a zip that can be read: {error}"
+        ) from None
 
 
 def _entries(path: Path, archive: zipfile.ZipFile, first: str) -> dict[str, zipfile.ZipInfo]:

@@ -79,7 +79,9 @@ class Manifest(BaseModel):
         seed: The run's seed.
         group_size: Documents in one authorship vector.
         selected_profile: Ids of the profile documents in the author's vector.
-        prompt_model: The model that wrote the topics.
+        prompt_model: The model that wrote the topics, or the drafts of them.
+        topics_file: SHA-256 of the file that a person's own topics were read from; None
+            where the topics are the prompt model's.
         templates: SHA-256 of the wordings that the topics were asked with and that the
             prompts have, by name; empty where a bundle is older than this record.
         files: SHA-256 of every file beside the manifest.
@@ -94,6 +96,7 @@ class Manifest(BaseModel):
     group_size: GroupSize
     selected_profile: tuple[str, ...]
     prompt_model: ModelIdentity
+    topics_file: str | None = None
     templates: dict[str, str] = {}
     files: dict[str, str] = {}
 
@@ -170,7 +173,8 @@ def freeze(bundle: Bundle, path: Path) -> None:
         write_records(path / name, records)
     hashes = {name: sha256_file(path / name) for name in _FILES}
     manifest = bundle.manifest.model_copy(update={"files": hashes})
-    write_json(path / _MANIFEST, manifest.model_dump(mode="json"))
+    # Without nulls: the bytes, and so the hash, are those of releases without the field.
+    write_json(path / _MANIFEST, manifest.model_dump(mode="json", exclude_none=True))
 
 
 def load_bundle(path: Path, *, links: bool = False) -> Bundle:
@@ -188,9 +192,10 @@ def load_bundle(path: Path, *, links: bool = False) -> Bundle:
     manifest = _manifest(data[_MANIFEST], path / _MANIFEST)
     for name in _FILES:
         if sha256_bytes(data[name]) != manifest.files.get(name):
+            restore = "`dvc checkout`" if links else "put the file back as it was"
             raise UserError(
-                f"{path / name}: changed since the bundle was frozen; restore it "
-                "(dvc checkout) or make the bundle anew"
+                f"{path / name}: changed since the bundle was frozen; {restore}, or make the "
+                "bundle anew: runs on a changed one would not be of the same test"
             )
 
     def records(name: str, record_type: type[Record]) -> tuple[Record, ...]:

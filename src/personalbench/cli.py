@@ -256,16 +256,22 @@ def inspect(source: str, as_json: bool, **thresholds: int | None) -> None:
     """Show what is in SOURCE before anything runs.
 
     SOURCE is a file, a folder, or `sotu` for the embedded default. Thresholds that are
-    not given are those of params.yaml in this folder, if there is one.
+    not given are those of params.yaml in this folder, if there is one; for one person's
+    profile/ and reference/ they are those of `prepare`.
     """
     import json
     from pathlib import Path
 
     from personalbench.corpus.inspection import inspect_source
     from personalbench.params import CorpusParams, load_params
+    from personalbench.person.prepare import corpus_of, is_one_person
+    from personalbench.person.settings import settings
 
     params, seed = CorpusParams(), 0
-    if Path("params.yaml").exists():
+    if is_one_person(Path(source)):
+        own = settings()
+        params, seed = corpus_of(Path(source), own), own.seed
+    elif Path("params.yaml").exists():
         params, seed = load_params().corpus, load_params().seed
     given = {name: value for name, value in thresholds.items() if value is not None}
     inspection = inspect_source(source, params.model_copy(update=given), seed)

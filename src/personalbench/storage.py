@@ -52,6 +52,28 @@ def write_bytes(path: Path, data: bytes) -> None:
         raise
 
 
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Fill a folder that takes its name only when everything is in it.
+
+    What an earlier try that was killed left beside it is cleared away.
+
+    Yields:
+        The folder to fill.
+    """
+    path = path.resolve()
+    unfinished = path.with_name(f".{path.name}.incomplete")
+    empty_folder(unfinished)
+    try:
+        yield unfinished
+        if path.is_dir():
+            path.rmdir()  # an empty one may be in the way, nothing else
+        unfinished.rename(path)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write indented JSON; NaN and infinity raise ``ValueError``."""
     with atomic_write(path) as file:
@@ -69,16 +91,33 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    # Of a wrong encoding, of JSON, of a number with thousands of digits, of deep nesting.
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: not JSON: {error}") from None
 
 
 def write_records(path: Path, records: Iterable[BaseModel]) -> None:
     """Write one record a line."""
     with atomic_write(path) as file:
-        for record in records:
-            line = json.dumps(record.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
-            file.write(line + "\n")
+        file.writelines(map(_record_line, records))
+
+
+def keep_records(path: Path, records: Iterable[BaseModel]) -> None:
+    """Write one record a line into a new file; the same file may be there already.
+
+    Raises:
+        UserError: There is another file of that name.
+    """
+    lines = list(map(_record_line, records))
+    if not path.exists():
+        with atomic_write(path) as file:
+            file.writelines(lines)
+    elif path.read_bytes() != "".join(lines).encode():
+        raise UserError(f"{path}: is there and holds something else; remove it or name another")
+
+
+def _record_line(record: BaseModel) -> str:
+    return json.dumps(record.model_dump(mode="json"), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def iterate_records(path: Path, record_type: type[Record]) -> Iterator[Record]:
@@ -110,17 +149,27 @@ def parse_records(
     for number, line in enumerate(lines, start=1):
         if number == 1:
             line = line.removeprefix(codecs.BOM_UTF8)
+        if not line.strip():
+            raise UserError(f"{where}, line {number}: an empty line; take it out")
         try:
-            yield record_type.model_validate_json(line.decode())
+            yield record_type.model_validate_json(line.decode().rstrip("\n"))
         except UnicodeDecodeError as error:
             raise UserError(
                 f"{where}, line {number}: not UTF-8 at byte {error.start} of the line; "
                 "save the file as UTF-8"
             ) from None
         except ValidationError as error:
-            first = error.errors()[0]
-            what = ".".join(str(part) for part in first["loc"]) or "the line"
-            raise UserError(f"{where}, line {number}: {what}: {first['msg']}") from None
+            raise UserError(f"{where}, line {number}: {_fault(error)}") from None
+
+
+def _fault(error: ValidationError) -> str:
+    """The first thing that is wrong with a line."""
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        said = first["ctx"]["error"].replace(" at line 1 column ", " at character ")
+        return f"not JSON: {said}; write one JSON object a line"
+    what = ".".join(map(str, first["loc"]))
+    return f"{what}: {first['msg']}" if what else first["msg"]
 
 
 def read_records(path: Path, record_type: type[Record]) -> list[Record]:

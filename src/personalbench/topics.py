@@ -1,6 +1,6 @@
 """Neutral topics: what a reference document is about, not how it is written."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from personalbench.llm.usage import require_answers
 from personalbench.metrics.copying import copying
 from personalbench.params import BundleParams
 from personalbench.seeds import derive
-from personalbench.templates import SHIPPED, prompt_template
+from personalbench.templates import SHIPPED, Template, prompt_template
 from personalbench.text.tokenise import sentences
 
 
@@ -22,7 +22,7 @@ def make_cases(
     ask: Ask,
     templates: Path = SHIPPED,
 ) -> list[tuple[Case, ...]]:
-    """Make the cases of several authors, one a reference document.
+    """Have a model write the topics of several authors' cases, one a reference document.
 
     A topic that shares a longer run of words with its document than allowed is asked for
     once more; the one that shares less is kept.
@@ -39,28 +39,33 @@ def make_cases(
     """
     documents = [document for group in references for document in group]
     topics = _topics(documents, params, seed, ask, templates, repeat=0)
-    shared = {document.id: copying(topics[document.id], [document.text]) for document in documents}
-    leaky = [
-        document
-        for document in documents
-        if shared[document.id].longest_run_words > params.shared_ngram_limit
-    ]
+    runs = {document.id: _shared_run(topics[document.id], document) for document in documents}
+    leaky = [document for document in documents if runs[document.id] > params.shared_ngram_limit]
     again = _topics(leaky, params, seed, ask, templates, repeat=1)
     for document in leaky:
-        second = copying(again[document.id], [document.text])
-        if second.longest_run_words < shared[document.id].longest_run_words:
-            topics[document.id], shared[document.id] = again[document.id], second
+        if _shared_run(again[document.id], document) < runs[document.id]:
+            topics[document.id] = again[document.id]
+    return cases_about(references, topics, params.genre, templates)
+
+
+def cases_about(
+    references: Sequence[Sequence[Document]],
+    topics: Mapping[str, str],
+    genre: str,
+    templates: Path = SHIPPED,
+) -> list[tuple[Case, ...]]:
+    """Make the cases of several authors from topics that are there.
+
+    Args:
+        references: Each author's reference documents.
+        topics: By document id.
+        genre: What the prompts ask for.
+        templates: Folder of the prompt templates.
+    """
     prompt = prompt_template(templates, "topics/prompt")
     return [
         tuple(
-            Case(
-                id=f"case_{number:04}",
-                document=document.id,
-                topic=topics[document.id],
-                prompt=prompt.render(genre=params.genre, topic=topics[document.id]),
-                longest_shared_ngram=shared[document.id].longest_run_words,
-                shared_5grams=shared[document.id].ngram_share,
-            )
+            _case(f"case_{number:04}", document, topics[document.id], prompt, genre)
             for number, document in enumerate(group, start=1)
         )
         for group in references
@@ -73,21 +78,27 @@ def with_first_sentences(bundle: Bundle, templates: Path = SHIPPED) -> Bundle:
     An ablation, and the only way in which anything of a reference document reaches a twin.
     """
     prompt = prompt_template(templates, "topics/prompt")
-    cases = []
-    for case, document in zip(bundle.cases, bundle.references, strict=True):
-        first = sentences(document.text)[0]
-        shared = copying(first, [document.text])
-        cases.append(
-            Case(
-                id=case.id,
-                document=case.document,
-                topic=first,
-                prompt=prompt.render(genre=bundle.manifest.genre, topic=first),
-                longest_shared_ngram=shared.longest_run_words,
-                shared_5grams=shared.ngram_share,
-            )
-        )
-    return replace(bundle, cases=tuple(cases))
+    cases = tuple(
+        _case(case.id, document, sentences(document.text)[0], prompt, bundle.manifest.genre)
+        for case, document in zip(bundle.cases, bundle.references, strict=True)
+    )
+    return replace(bundle, cases=cases)
+
+
+def _case(id: str, document: Document, topic: str, prompt: Template, genre: str) -> Case:
+    shared = copying(topic, [document.text])
+    return Case(
+        id=id,
+        document=document.id,
+        topic=topic,
+        prompt=prompt.render(genre=genre, topic=topic),
+        longest_shared_ngram=shared.longest_run_words,
+        shared_5grams=shared.ngram_share,
+    )
+
+
+def _shared_run(topic: str, document: Document) -> int:
+    return copying(topic, [document.text]).longest_run_words
 
 
 def _topics(

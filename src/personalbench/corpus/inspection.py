@@ -68,7 +68,7 @@ class Inspection(BaseModel):
         yield from _reasons("dropped", report.dropped, _DROPPED)
         yield (
             f"  rule     at least {params.min_profile} profile and {params.min_reference} "
-            f"reference documents, {params.min_mean_words} words on average"
+            f"reference documents, {_count(params.min_mean_words, 'word')} on average"
         )
         yield (
             f"  kept     {kept.authors:,} of {_count(found.authors, 'author')} by the rule, with "

@@ -1,10 +1,12 @@
 """What goes out to a twin, and what a model of the registry answers as one."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from personalbench.bundle import Bundle
+from personalbench.errors import UserError
 from personalbench.llm.client import check_reachable
 from personalbench.llm.registry import find_model
 from personalbench.params import (
@@ -16,7 +18,7 @@ from personalbench.params import (
     PromptedParams,
 )
 from personalbench.stages.personalize import written
-from personalbench.twins.answers import Answer
+from personalbench.twins.answers import CUT_AT_MAX_TOKENS, Answer
 
 _METHODS: dict[str, type[PromptedParams]] = {
     "non_personalized": NonPersonalizedParams,
@@ -48,6 +50,8 @@ class AnswerLine(BaseModel):
         case_id: Which case.
         output: The answer; empty where the model gave none.
         reason: Why it gave none.
+        finish_reason: ``length`` where it was cut at its most tokens, else ``stop``; None
+            without an answer.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -55,6 +59,7 @@ class AnswerLine(BaseModel):
     case_id: str
     output: str
     reason: str | None = None
+    finish_reason: Literal["stop", "length"] | None = None
 
 
 def prompt_lines(bundle: Bundle) -> list[PromptLine]:
@@ -72,9 +77,15 @@ def answer_bundle(bundle: Bundle, method: str, model: str | None, params: Params
         params: ``personalize``, ``models`` and ``seed``.
 
     Raises:
-        UserError: There is no such model, or it can't be reached.
+        UserError: There is no such model, it can't be reached, or the bundle has not what
+            the method needs.
     """
     own = _method_params(method, params)
+    if isinstance(own, ContrastiveParams) and not bundle.contrast:
+        raise UserError(
+            f"contrastive needs other people's writing, and the bundle of {bundle.author} has "
+            "none: prepare it from a folder with authors/ and --author, or choose another method"
+        )
     name = model or own.generator or params.personalize.generator
     check_reachable(find_model(params.models, name))
     answers, _ = written(params, method, own.model_copy(update={"generator": name}), [bundle])
@@ -86,9 +97,11 @@ def answer_lines(answers: Sequence[Answer]) -> list[AnswerLine]:
     return [
         AnswerLine(
             case_id=one.case_id,
-            output=one.text if one.status == "ok" else "",
-            reason=None if one.status == "ok" else f"{one.status}: {one.reason}",
+            output=one.text,
+            finish_reason="length" if CUT_AT_MAX_TOKENS in one.flags else "stop",
         )
+        if one.status == "ok"
+        else AnswerLine(case_id=one.case_id, output="", reason=f"{one.status}: {one.reason}")
         for one in answers
     ]
 

@@ -5,7 +5,7 @@ Heavy modules are imported inside the commands that need them.
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,6 +15,7 @@ import click
 from personalbench.errors import UserError
 
 if TYPE_CHECKING:
+    from personalbench.bundle import Bundle
     from personalbench.person.comparing import Comparisons
     from personalbench.person.junit import Requirement
 
@@ -50,7 +51,9 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 @click.option("--cases", type=click.IntRange(1), help="Draw so many reference documents.")
 @click.option("--seed", type=click.IntRange(0), help="Default: that of params.yaml, 42.")
 @click.option("--model", help="Writes the topics; a name in the registry of models.")
+@click.option("--topics", type=_FILE, help="Topics of your own, in place of the model's.")
 @click.option("--author", help="Whose bundle, where SOURCE holds several people.")
+@click.option("--name", help="What the person is called; default: the folder's name.")
 @_JSON
 def prepare(
     source: Path,
@@ -59,43 +62,72 @@ def prepare(
     cases: int | None,
     seed: int | None,
     model: str | None,
+    topics: Path | None,
     author: str | None,
+    name: str | None,
     as_json: bool,
 ) -> None:
     """Freeze a person's writing into a bundle.
 
     SOURCE has profile/ (what a twin may see) and reference/ (held out), at least five texts
     in each: .txt, .md, .eml or .mbox. The bundle is a folder, or a zip if --output ends so.
+
+    The topics that the model wrote are put beside the bundle, one {"document", "topic"} a
+    line: read them, correct the file, and prepare again with --topics FILE.
     """
     from personalbench.llm.cache import ResponseCache
     from personalbench.llm.client import check_reachable, open_model
     from personalbench.llm.registry import find_model
-    from personalbench.person.prepare import keep, make_bundle, read_writing
+    from personalbench.person.doubts import contaminated_sentences
+    from personalbench.person.prepare import (
+        keep,
+        make_bundle,
+        read_topics,
+        read_writing,
+        require_bundle_or_nothing,
+        topics_beside,
+        warnings_of,
+    )
     from personalbench.person.settings import settings
 
     params = settings()
-    name = model or params.bundle.prompt_model
+    prompter = model or params.bundle.prompt_model
     params = params.model_copy(
         update={
             "seed": params.seed if seed is None else seed,
-            "bundle": params.bundle.model_copy(update={"prompt_model": name}),
+            "bundle": params.bundle.model_copy(update={"prompt_model": prompter}),
         }
     )
-    spec = find_model(params.models, name)
+    spec = find_model(params.models, prompter)
+    require_bundle_or_nothing(output)
     writing = read_writing(source, author, params)
-    check_reachable(spec)
-    with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as prompter:
-        bundle, quality = make_bundle(writing, params, genre, cases, prompter.complete)
+    if topics is not None:
+        own = read_topics(topics, writing)
+        bundle, quality = make_bundle(writing, params, genre, cases, own, name)
+    else:
+        check_reachable(spec)
+        with ResponseCache.of_project() as cache, open_model(spec, cache=cache) as opened:
+            bundle, quality = make_bundle(writing, params, genre, cases, opened.complete, name)
     frozen = keep(bundle, output)
-    warnings = [*writing.quality.warnings(), *quality.warnings()]
+    kept = topics or topics_beside(output)
+    warnings = [
+        *warnings_of(writing.quality, quality),
+        *contaminated_sentences(frozen.cases, params.check.prompt_ngram),
+    ]
     if as_json:
-        _json({**_described(frozen), "noticed": writing.noticed, "warnings": warnings})
+        told = {"topics": str(kept), "noticed": writing.noticed, "warnings": warnings}
+        _json({**_described(frozen), **told})
         return
     _say(
         f"{output}: {len(frozen.profile)} profile documents, "
         f"{len(frozen.manifest.selected_profile)} of them selected with seed {params.seed}, "
-        f"{len(frozen.cases)} cases; topics by {name}"
+        f"{len(frozen.cases)} cases; topics {f'of {topics}' if topics else f'by {prompter}'}"
     )
+    if topics is None:
+        _say(
+            f"{kept}: the topics, which a model wrote and may have wrong. Read them; to correct "
+            f"some, change the file, remove {output}, and prepare again with --topics {kept}"
+        )
     for reason, ids in writing.noticed.items():
         _say(f"noticed, {reason.replace('_', ' ')}: {', '.join(ids[:5])}{_more(ids, 5)}")
     for warning in warnings:
@@ -110,14 +142,20 @@ def prompts(bundle: Path, output: Path, as_json: bool) -> None:
     """Write the prompts that a twin is to answer, one JSON object a line."""
     from personalbench.bundle import load_bundle
     from personalbench.person.answering import prompt_lines
-    from personalbench.storage import write_records
+    from personalbench.person.doubts import contaminated_sentences
+    from personalbench.person.settings import settings
+    from personalbench.storage import keep_records
 
-    lines = prompt_lines(load_bundle(bundle))
-    write_records(output, lines)
+    loaded = load_bundle(bundle)
+    lines = prompt_lines(loaded)
+    keep_records(output, lines)
+    warnings = contaminated_sentences(loaded.cases, settings().check.prompt_ngram)
     if as_json:
-        _json({"output": str(output), "prompts": len(lines)})
-    else:
-        _say(f"{output}: {len(lines)} prompts")
+        _json({"output": str(output), "prompts": len(lines), "warnings": warnings})
+        return
+    _say(f"{output}: {len(lines)} prompts")
+    for warning in warnings:
+        _say(f"warning: {warning}")
 
 
 @click.command()
@@ -132,15 +170,28 @@ def prompts(bundle: Path, output: Path, as_json: bool) -> None:
 @_OUTPUT
 @_JSON
 def answer(bundle: Path, method: str, model: str | None, output: Path, as_json: bool) -> None:
-    """Let a language model answer the prompts as a twin."""
+    """Let a language model answer the prompts as a twin.
+
+    Stopped, the same command goes on where it was. A file that is there is never replaced.
+    """
     from personalbench.bundle import load_bundle
     from personalbench.person.answering import answer_bundle, answer_lines
     from personalbench.person.settings import settings
     from personalbench.storage import write_records
 
+    if output.exists():
+        raise UserError(
+            f"{output}: is there, and answers are never overwritten; choose another --output or "
+            "remove it"
+        )
     lines = answer_lines(answer_bundle(load_bundle(bundle), method, model, settings()))
-    write_records(output, lines)
     failed = {line.case_id: line.reason for line in lines if line.reason is not None}
+    if len(failed) == len(lines):
+        raise UserError(
+            f"{output}: not written, for none of {len(lines)} prompts was answered; "
+            f"{lines[0].case_id}: {lines[0].reason}"
+        )
+    write_records(output, lines)
     if as_json:
         _json({"output": str(output), "answers": len(lines), "failed": failed})
         return
@@ -250,7 +301,7 @@ def score(
     """Score a twin's answers to a bundle.
 
     --output is the run's folder: scores.json, report.md, report.html. Its name is the
-    twin's name in every table.
+    twin's name in every table. A run is never replaced by another.
     """
     from personalbench.bundle import load_bundle
     from personalbench.metrics.copying import CopyingLimits
@@ -260,9 +311,9 @@ def score(
     from personalbench.person.settings import open_encoder, settings
     from personalbench.person.summary import summary
 
-    require_free(output)
     params = settings()
     loaded = load_bundle(bundle)
+    require_free(output, loaded, answers, baseline_answers)
     scored = score_run(
         output.resolve().name,
         loaded,
@@ -274,13 +325,17 @@ def score(
         params.seed,
         CopyingLimits(params.score.copied_run, params.score.copied_share),
         allow_missing,
+        params.check.prompt_ngram,
     )
-    write_run(scored, loaded, output)
-    logged = log_run(scored.run, output / SCORES, params.track.experiment)
+    kept = write_run(scored, loaded, output)
+    anew = kept is scored.run
+    logged = log_run(kept, output / SCORES, params.track.experiment) if anew else None
     if as_json:
-        _json(scored.run.model_dump(mode="json"))
+        _json(kept.model_dump(mode="json"))
         return
-    _say(summary(scored.run))
+    _say(summary(kept))
+    if not anew:
+        _say(f"\n{output}: the same was scored {kept.created}; nothing was written.")
     _say(f"\nRead {output / 'report.html'}, or {output / 'report.md'}.")
     if logged is not None:
         _say(logged)
@@ -400,12 +455,12 @@ def bundle_info(path: Path, as_json: bool) -> None:
     """Say what a bundle holds and what it was made from."""
     from personalbench.bundle import load_bundle
 
-    described = _described(load_bundle(path))
+    loaded = load_bundle(path)
     if as_json:
-        _json(described)
+        _json(_described(loaded))
         return
-    for key, value in described.items():
-        _say(f"{key}: {', '.join(value) if isinstance(value, list) else value}")
+    for line in _in_words(path, loaded):
+        _say(line)
 
 
 @click.command()
@@ -465,12 +520,11 @@ def _required(
     required = []
     for run in compared.runs:
         worse = run.sentence if fail_if == "worse" and run.verdict == "worse" else None
-        required.append(
-            Requirement(run.name, f"not worse than {compared.first}", worse, run.sentence)
-        )
+        asked = "not worse than" if fail_if == "worse" else "compared with"
+        required.append(Requirement(run.name, f"{asked} {compared.first}", worse, run.sentence))
         if min_gap_closed is not None:
             gap = run.gap_closed.value
-            found = "not known" if gap is None else f"closes {gap:.3f} of the gap"
+            found = "not known" if gap is None else f"closes {gap:z.3f} of the gap"
             required.append(
                 Requirement(
                     run.name,
@@ -482,8 +536,41 @@ def _required(
     return required
 
 
-def _described(loaded: Any) -> dict[str, Any]:
-    """What `bundle info` says."""
+def _in_words(path: Path, loaded: "Bundle") -> Iterator[str]:
+    """What `bundle info` says to a reader."""
+    from personalbench.person.doubts import contaminated
+    from personalbench.person.settings import settings
+
+    manifest, cases, size = loaded.manifest, len(loaded.cases), loaded.manifest.group_size
+    groups, left = divmod(cases, size)
+    prompter = f"{manifest.prompt_model.id} at {manifest.prompt_model.revision}"
+    ngram = settings().check.prompt_ngram
+    leaky = contaminated(loaded.cases, ngram)
+    people = len({document.author for document in loaded.contrast})
+    yield f"{path}: does a twin write like {loaded.author}?"
+    yield (
+        f"  asked for     {cases} times a {manifest.genre}: {groups} "
+        f"group{'s' * (groups != 1)} of {size} cases" + f", {left} left over" * bool(left)
+    )
+    yield (
+        f"  compared with {size} of {len(loaded.profile)} profile documents, drawn with seed "
+        f"{manifest.seed}: {', '.join(manifest.selected_profile)}"
+    )
+    yield (
+        f"  topics        written by {prompter}"
+        if manifest.topics_file is None
+        else f"  topics        read from a file, sha256 {manifest.topics_file}"
+    )
+    yield (
+        f"  contaminated  {', '.join(leaky) or 'no'} prompt{'s' * (len(leaky) > 1)} "
+        f"({ngram} or more words in a row of the source)"
+    )
+    yield f"  other people  {people or 'none'}, for `answer --method contrastive`"
+    yield f"  layout        version {manifest.schema_version}; sha256 {loaded.sha256}"
+
+
+def _described(loaded: "Bundle") -> dict[str, Any]:
+    """What `bundle info` says to a program."""
     manifest = loaded.manifest
     return {
         "author": manifest.author,
@@ -497,6 +584,7 @@ def _described(loaded: Any) -> dict[str, Any]:
         "cases": len(loaded.cases),
         "others": len(loaded.contrast),
         "prompt_model": f"{manifest.prompt_model.id} at {manifest.prompt_model.revision}",
+        "topics_file": manifest.topics_file,
     }
 
 

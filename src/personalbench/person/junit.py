@@ -30,20 +30,29 @@ class Requirement:
 
 
 def write_junit(path: Path, suite: str, requirements: Sequence[Requirement]) -> None:
-    """Write one test case a requirement."""
-    root = ElementTree.Element(
-        "testsuite",
-        name=_clean(suite),
-        tests=str(len(requirements)),
-        failures=str(sum(each.failure is not None for each in requirements)),
-        errors="0",
-    )
+    """Write one test case a requirement.
+
+    Jenkins shows a failure's message, GitLab and the reporters of GitHub Actions its text;
+    some of those read the times as numbers and have none of a missing one.
+    """
+    summary = {
+        "name": _clean(suite),
+        "tests": str(len(requirements)),
+        "failures": str(sum(each.failure is not None for each in requirements)),
+        "errors": "0",
+        "skipped": "0",
+        "time": "0",
+    }
+    root = ElementTree.Element("testsuites", summary)
+    inner = ElementTree.SubElement(root, "testsuite", summary)
     for each in requirements:
         case = ElementTree.SubElement(
-            root, "testcase", classname=_clean(each.run), name=_clean(each.name)
+            inner, "testcase", classname=_clean(each.run), name=_clean(each.name), time="0"
         )
         if each.failure is not None:
-            ElementTree.SubElement(case, "failure", message=_clean(each.failure))
+            said = _clean(each.failure)
+            failure = ElementTree.SubElement(case, "failure", message=said, type="requirement")
+            failure.text = said
         ElementTree.SubElement(case, "system-out").text = _clean(each.found)
     ElementTree.indent(root)
     with atomic_write(path) as file:

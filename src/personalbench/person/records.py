@@ -26,7 +26,8 @@ class BundleIdentity(_Record):
         selected_profile: Ids of the profile documents in the person's vector.
         profile: Number of profile documents.
         cases: Number of cases.
-        prompt_model: Wrote the topics.
+        prompt_model: Wrote the topics, or the drafts of them.
+        topics_file: SHA-256 of the file of a person's own topics; None where there is none.
     """
 
     sha256: str
@@ -38,6 +39,7 @@ class BundleIdentity(_Record):
     profile: int
     cases: int
     prompt_model: ModelIdentity
+    topics_file: str | None = None
 
 
 class Settings(_Record):

@@ -11,6 +11,7 @@ from personalbench.errors import UserError
 from personalbench.person.answering import PromptLine
 from personalbench.person.comparing import Comparisons
 from personalbench.person.history import History
+from personalbench.person.prepare import TopicLine
 from personalbench.person.records import Run
 from personalbench.twins.outside import OutsideAnswer
 
@@ -18,6 +19,7 @@ _FILES: dict[str, tuple[type[BaseModel], str]] = {
     "manifest": (Manifest, "manifest.json of a bundle"),
     "document": (Document, "a line of a bundle's profile, reference and contrast.jsonl"),
     "case": (Case, "a line of a bundle's cases.jsonl"),
+    "topic": (TopicLine, "a line of a file of topics"),
     "prompt": (PromptLine, "a line of prompts.jsonl"),
     "answer": (OutsideAnswer, "a line of an answers file"),
     "scores": (Run, "scores.json of a run; also `score --json` and `show --json`"),

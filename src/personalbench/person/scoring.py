@@ -27,6 +27,7 @@ from personalbench.metrics.statistics import (
     likeness_replicates,
     percentile_interval,
 )
+from personalbench.person.doubts import PROMPT_NGRAM, doubts_about
 from personalbench.person.records import (
     AnswersFile,
     BundleIdentity,
@@ -98,6 +99,7 @@ def score_run(
     seed: int,
     limits: CopyingLimits = LIMITS,
     allow_missing: bool = False,
+    prompt_ngram: int = PROMPT_NGRAM,
 ) -> Scored:
     """Score a file of answers to a bundle.
 
@@ -113,10 +115,12 @@ def score_run(
         seed: Of the bootstrap.
         limits: From where on an answer is flagged as copied.
         allow_missing: Count cases without an answer as failed.
+        prompt_ngram: So many words in a row shared with its source make a prompt
+            contaminated.
 
     Raises:
-        UserError: A file of answers is faulty, or a calibration was given that was made
-            with another encoder.
+        UserError: A file of answers is faulty or has nothing to score, or a calibration was
+            given that was made with another encoder.
     """
     size = bundle.manifest.group_size
     settings = Settings(
@@ -129,14 +133,15 @@ def score_run(
         replicates=replicates,
         seed=seed,
     )
+    twin_answers = _read(answers, bundle, name, allow_missing)
+    base_answers = _read(baseline, bundle, "baseline", allow_missing) if baseline else []
     profile = encoder.document_vectors([document.text for document in bundle.selected])
-    twin_answers = read_answers(answers, [bundle], name, allow_missing)
-    base_answers = read_answers(baseline, [bundle], "baseline", allow_missing) if baseline else []
     twin = _line(twin_answers, bundle, encoder, profile, settings, limits)
     base = _line(base_answers, bundle, encoder, profile, settings, limits) if baseline else None
     ceiling = _line(_own_writing(bundle), bundle, encoder, profile, settings, limits)
     unrelated = _unrelated(calibration, encoder, profile, size, twin, ceiling)
     cases = _cases(bundle, twin_answers, twin, base, ceiling)
+    doubts = doubts_about(bundle, twin_answers, limits, prompt_ngram)
     run = Run(
         name=name,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -155,6 +160,7 @@ def score_run(
             profile=len(bundle.profile),
             cases=len(bundle.cases),
             prompt_model=bundle.manifest.prompt_model,
+            topics_file=bundle.manifest.topics_file,
         ),
         settings=settings,
         answers=_file(answers, twin_answers),
@@ -178,13 +184,28 @@ def score_run(
         ),
         leftover=twin.scores.leftover.get(bundle.author, ()),
         cases=tuple(cases),
-        warnings=tuple(_warnings(bundle, twin, base, ceiling, cases, limits)),
+        contaminated_cases=doubts.contaminated_cases,
+        repeated_answers=doubts.repeated_answers,
+        prompt_copies=doubts.prompt_copies,
+        cut_off=doubts.cut_off,
+        warnings=(
+            *_warnings(bundle, twin, base, ceiling, cases, limits),
+            *doubts.sentences(limits, prompt_ngram),
+        ),
     )
     return Scored(
         run=run,
         table=np.array(list(twin.groups.values())),
         answers=tuple(twin_answers),
     )
+
+
+def _read(path: Path, bundle: Bundle, name: str, allow_missing: bool) -> list[Answer]:
+    """The answers of a file, of which there must be some."""
+    answers = read_answers(path, [bundle], name, allow_missing)
+    if all(one.status != "ok" for one in answers):
+        raise UserError(f"{path}: no answer has any words; there is nothing to score")
+    return answers
 
 
 def _own_writing(bundle: Bundle) -> list[Answer]:
@@ -319,7 +340,7 @@ def _gap_closed(
     if low <= 0:
         return missing(
             f"the person's own writing is not surely above the model, by {c - b:.3f}, "
-            f"95 % interval {low:+.3f} to {high:+.3f}",
+            f"95 % interval {low:+z.3f} to {high:+z.3f}",
             len(shared),
         )
     if (cs - bs).min() <= 0:

@@ -22,6 +22,11 @@ METHODS: dict[str, ModuleType] = {
 }
 
 
+CUT_AT_MAX_TOKENS, ENDS_MID_SENTENCE = "cut_at_max_tokens", "ends_mid_sentence"
+CUT_OFF = frozenset({CUT_AT_MAX_TOKENS, ENDS_MID_SENTENCE})
+"""Flags of an answer without its end: the first is known, the second is what it looks like."""
+
+
 class Answer(BaseModel):
     """One answer to one case, by a twin or by a person.
 
@@ -120,7 +125,7 @@ def _answered(prompt: Prompt, name: str, reply: Reply) -> Answer:
         text=reply.text,
         raw=reply.raw if reply.raw != reply.text else None,
         reason=reply.reason,
-        flags=(*prompt.flags, *reply.flags, *(["cut_at_max_tokens"] if cut else [])),
+        flags=(*prompt.flags, *reply.flags, *([CUT_AT_MAX_TOKENS] if cut else [])),
         seen=prompt.seen,
         seed=reply.seed,
         prompt_tokens=reply.prompt_tokens,

@@ -1,18 +1,25 @@
 """Answers that somebody else's program wrote: one JSON object a line."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic_core import PydanticCustomError
 
 from personalbench.bundle import Bundle
 from personalbench.errors import UserError
 from personalbench.storage import iterate_records
 from personalbench.text.normalise import normalise
 from personalbench.text.tokenise import words
-from personalbench.twins.answers import Answer
+from personalbench.twins.answers import CUT_AT_MAX_TOKENS, ENDS_MID_SENTENCE, Answer
 
 _SHOWN = 5
+_LONG_LINE = 10  # words; a greeting or a name at the end of a letter has fewer
+_NO_END = re.compile(r"[\w,;(\u2013\u2014-]\s*\Z")
+_LIKE = 'a line is {"case_id": "case_0001", "output": "..."}'
+_ALLOW = "--allow-missing, or allow_missing in params.yaml"
 
 
 class OutsideAnswer(BaseModel):
@@ -22,6 +29,8 @@ class OutsideAnswer(BaseModel):
         case_id: Which case.
         output: The answer.
         author: Whose case; needed where the file answers several bundles.
+        finish_reason: ``length`` where the answer was cut at its most tokens, as language
+            models say it; optional.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
@@ -29,6 +38,34 @@ class OutsideAnswer(BaseModel):
     case_id: str
     output: str
     author: str | None = None
+    finish_reason: Any = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_an_answer(cls, line: Any) -> Any:
+        if not isinstance(line, dict):
+            raise PydanticCustomError("answer", "not a JSON object; {like}", {"like": _LIKE})
+        if "prompt" in line and "output" not in line:
+            raise PydanticCustomError(
+                "answer", "a prompt and no output; give the twin's answers, not the prompts"
+            )
+        for key in ("case_id", "output"):
+            if key not in line:
+                keys = ", ".join(map(str, line)) or "none"
+                raise PydanticCustomError(
+                    "answer",
+                    "no key {key} (there are: {keys}); {like}",
+                    {"key": key, "keys": keys[:200], "like": _LIKE},
+                )
+            if not isinstance(line[key], str):
+                found = "null" if line[key] is None else "not a text"
+                mend = f"; write the answer, or take the line out and use {_ALLOW}"
+                raise PydanticCustomError(
+                    "answer",
+                    "{key} is {found}{mend}",
+                    {"key": key, "found": found, "mend": mend if key == "output" else ""},
+                )
+        return line
 
 
 def read_answers(
@@ -53,7 +90,7 @@ def read_answers(
     alone = bundles[0].author if len(bundles) == 1 else None
     cases = [(bundle.author, case.id) for bundle in bundles for case in bundle.cases]
     known = set(cases)
-    found: dict[tuple[str, str], tuple[int, str]] = {}
+    found: dict[tuple[str, str], tuple[int, OutsideAnswer]] = {}
     for number, record in enumerate(iterate_records(path, OutsideAnswer), start=1):
         where = f"{path}, line {number}"
         author = record.author or alone
@@ -71,13 +108,19 @@ def read_answers(
             )
         if not _has_words(record.output) and not allow_missing:
             raise UserError(
-                f"{where}: {_named(key, alone)} has an empty output (no words); answer it"
+                f"{where}: {_named(key, alone)} has an empty output (no words); answer it, or "
+                f"count it as failed: {_ALLOW}"
             )
-        found[key] = (number, record.output)
+        found[key] = (number, record)
+    if not found and not allow_missing:
+        raise UserError(f"{path}: empty; {_LIKE}")
     absent = [_named(key, alone) for key in cases if key not in found]
     if absent and not allow_missing:
         more = f" and {len(absent) - _SHOWN} more" if len(absent) > _SHOWN else ""
-        raise UserError(f"{path}: no answer to {', '.join(absent[:_SHOWN])}{more}; answer them")
+        raise UserError(
+            f"{path}: no answer to {', '.join(absent[:_SHOWN])}{more}; answer them, or count "
+            f"them as failed: {_ALLOW}"
+        )
     # Nobody knows what the program saw: copying is looked for in the whole profile.
     profiles = {
         bundle.author: tuple(document.id for document in bundle.profile) for bundle in bundles
@@ -98,10 +141,22 @@ def _has_words(output: str) -> bool:
     return bool(words(normalise(output)))
 
 
+def _flags(record: OutsideAnswer) -> tuple[str, ...]:
+    """Whether an answer has an end: as the writer says, else by its last line.
+
+    A line of ten words or more that stops at a letter, a comma or a dash was cut there;
+    shorter ones are signatures, titles and verses.
+    """
+    if record.finish_reason is not None:
+        return (CUT_AT_MAX_TOKENS,) if record.finish_reason == "length" else ()
+    last = record.output.rstrip().rpartition("\n")[2]
+    return (ENDS_MID_SENTENCE,) if _NO_END.search(last) and len(words(last)) >= _LONG_LINE else ()
+
+
 def _answer(
-    author: str, case_id: str, name: str, output: str | None, profile: tuple[str, ...]
+    author: str, case_id: str, name: str, record: OutsideAnswer | None, profile: tuple[str, ...]
 ) -> Answer:
-    if output is None:
+    if record is None:
         return Answer(
             author=author,
             case_id=case_id,
@@ -110,7 +165,7 @@ def _answer(
             text="",
             reason="the file has no answer to this case",
         )
-    if not _has_words(output):
+    if not _has_words(record.output):
         return Answer(
             author=author,
             case_id=case_id,
@@ -119,4 +174,11 @@ def _answer(
             text="",
             reason="the output has no words",
         )
-    return Answer(author=author, case_id=case_id, source=name, text=output, seen=profile)
+    return Answer(
+        author=author,
+        case_id=case_id,
+        source=name,
+        text=record.output,
+        flags=_flags(record),
+        seen=profile,
+    )
