@@ -192,8 +192,7 @@ def _last_sections(run: Run) -> list[Section]:
             points=(
                 f"Bundle {run.bundle.sha256[:16]}: {run.bundle.profile} profile documents, "
                 f"{len(run.bundle.selected_profile)} of them selected with seed "
-                f"{run.bundle.seed}, {run.bundle.cases} cases; topics by "
-                f"{run.bundle.prompt_model.id} at {run.bundle.prompt_model.revision[:16]}.",
+                f"{run.bundle.seed}, {run.bundle.cases} cases; {_topics(run)}.",
                 f"Answers {run.answers.name}, sha256 {run.answers.sha256[:16]}.",
                 f"Encoder {run.settings.encoder.name} at {run.settings.encoder.revision[:16]}; it "
                 f"reads the first {run.settings.encoder.max_length} tokens of a text, about "
@@ -339,3 +338,10 @@ def _fenced(text: str) -> str:
 
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _topics(run: Run) -> str:
+    if run.bundle.topics_file is not None:
+        return f"topics from a file, sha256 {run.bundle.topics_file[:16]}"
+    model = run.bundle.prompt_model
+    return f"topics by {model.id} at {model.revision[:16]}"
