@@ -123,8 +123,8 @@ def test_changed_weights_are_one_line(tmp_path: Path) -> None:
 def test_a_record_of_another_release_is_one_line(tmp_path: Path) -> None:
     written(tmp_path / "adapter")
     path = tmp_path / "adapter" / RECORD
-    path.write_text(path.read_text().replace('"format": 1', '"format": 9'))
-    with pytest.raises(UserError, match=r"adapter\.json: format: Input should be 1; train it anew"):
+    path.write_text(path.read_text().replace('"format": 2', '"format": 9'))
+    with pytest.raises(UserError, match=r"adapter\.json: format: Input should be 2; train it anew"):
         load_adapter(tmp_path / "adapter", SPEC)
 
 

@@ -49,7 +49,7 @@ class AdapterRecord(_Record):
         weights: SHA-256 of ``adapter_model.safetensors``.
     """
 
-    format: Literal[1] = 1
+    format: Literal[2] = 2
     author: str
     base: ModelIdentity
     training_set: str
