@@ -1,6 +1,6 @@
 """What a twin's run holds: numbers, names and hashes, and never a text of the corpus."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import Any
 
@@ -12,6 +12,7 @@ from personalbench.metrics.estimate import Estimate
 from personalbench.report.results import Results
 from personalbench.report.section import Cell, Table, columns, plain
 from personalbench.scores import Scores
+from personalbench.training.outcomes import Outcome
 
 
 class _Record(BaseModel):
@@ -120,6 +121,30 @@ def usage_points(usages: Iterable[Usage]) -> tuple[MetricPoint, ...]:
                 key = f"usage/{usage.stage}/{name}"
                 totals[key] = totals.get(key, 0) + value
     return tuple(MetricPoint(key=key, value=value) for key, value in totals.items())
+
+
+def training_points(results: Results, outcomes: Mapping[str, Outcome]) -> tuple[MetricPoint, ...]:
+    """What training gave: the loss on the way, and perplexity before and after.
+
+    ``training/loss_held_out/author_01`` has the training's steps; the number is the author's.
+    """
+    points = []
+    for number, author in enumerate(authors(results), start=1):
+        if author not in outcomes:
+            continue
+        outcome = outcomes[author]
+        for point in outcome.record.curve:
+            for kind, loss in (("learnt", point.train), ("held_out", point.held_out)):
+                if loss is not None:
+                    key = f"training/loss_{kind}/author_{number:02}"
+                    points.append(MetricPoint(key=key, value=loss, step=point.step))
+        for role in ("base", "trained"):
+            value = getattr(outcome.perplexity, role)
+            points.append(MetricPoint(key=f"by_author/perplexity/{role}", value=value, step=number))
+    for role in ("base", "trained") if outcomes else ():
+        value = fmean(getattr(each.perplexity, role) for each in outcomes.values())
+        points.append(MetricPoint(key=f"perplexity/{role}", value=value))
+    return tuple(points)
 
 
 def author_table(results: Results, twin: str) -> dict[str, Any]:

@@ -22,8 +22,10 @@ from personalbench.tracking.record import (
     describe_run,
     metric_points,
     status_tags,
+    training_points,
     usage_points,
 )
+from personalbench.training.outcomes import read_outcomes
 
 LONGEST_PARAM = 500
 """Characters; what is longer, or has several lines, is logged as its hash."""
@@ -69,7 +71,9 @@ def run_record(params: Params, results: Results, bundles: Sequence[Bundle], twin
             **provenance(params.template_folder),
         },
         links=experiment_links(),
-        metrics=metric_points(results, twin) + usage_points(read_usage(paths.USAGE, [twin])),
+        metrics=metric_points(results, twin)
+        + usage_points(read_usage(paths.USAGE, [twin]))
+        + training_points(results, read_outcomes(params).get(twin, {})),
         datasets=(
             DatasetRecord(
                 name=f"corpus {params.corpus.reader}",
