@@ -1,6 +1,7 @@
 """LoRA weights for llama.cpp: it computes with them what torch computes."""
 
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import numpy as np
@@ -16,6 +17,7 @@ from personalbench.llm.embedded import MODEL_FILES, ModelFile, ServedAdapter, lo
 from personalbench.params import ModelParams
 from personalbench.storage import sha256_file
 from personalbench.training.base import SCALE, BaseModel
+from personalbench.training.examples import Example
 from personalbench.training.gguf import interleaved, write_gguf
 
 PROMPTS = ("Write a short letter about the wind.", "harbour", "Who was it? No one said.")
@@ -135,12 +137,11 @@ def difference(torches: list[torch.Tensor], others: list[dict[int, float]]) -> f
     )
 
 
-def test_llama_cpp_with_the_adapter_computes_what_torch_computes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = random_llama()
+@pytest.fixture
+def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModelParams:
+    """An embedded model with random weights."""
     path = tmp_path / "random.gguf"
-    write_llama(model, path)
+    write_llama(random_llama(), path)
     (tmp_path / "made_up").mkdir()
     path.rename(tmp_path / "made_up" / path.name)
     monkeypatch.syspath_prepend(tmp_path)
@@ -148,10 +149,49 @@ def test_llama_cpp_with_the_adapter_computes_what_torch_computes(
         (("made_up", path.name),), path.name, sha256_file(tmp_path / "made_up" / path.name)
     )
     monkeypatch.setitem(MODEL_FILES, "random", file)
-    spec = ModelParams(
+    return ModelParams(
         kind="embedded", family="llama", id="random", revision=file.sha256, max_context=256,
         concurrency=1,
     )  # fmt: skip
+
+
+DOCUMENTS = (
+    "Plain words, and no more.",
+    "1. First?   Two  spaces before a word.  2. Or before a number:   1984,  10-day.",
+    "Two\n\n\nlines  \n  and \tothers… it’s “quoted” — café, naïve 3½ :)  ",
+)
+
+
+def test_training_reads_prompts_and_documents_in_the_tokens_of_the_server(
+    spec: ModelParams,
+) -> None:
+    base = BaseModel.load(spec, torch.float32)
+    examples = [Example(str(n), PROMPTS[0] + text, text) for n, text in enumerate(DOCUMENTS)]
+    with embedded.embedded_servers(spec) as (address,):
+
+        def post(path: str, body: dict[str, object]) -> dict[str, Any]:
+            root = address.base_url.removesuffix("/v1")
+            key = {"Authorization": f"Bearer {address.api_key}"}
+            answer: dict[str, Any] = httpx2.post(
+                root + path, headers=key, json=body, timeout=60
+            ).json()
+            return answer
+
+        for example, encoded in zip(examples, base.encode(examples, 256), strict=True):
+            chat = [{"role": "user", "content": example.prompt}]
+            prompt = post("/apply-template", {"messages": chat})["prompt"]
+            # As the server reads a prompt: with special tokens, and what it puts before it.
+            start = post("/tokenize", {"content": prompt, "add_special": True})["tokens"]
+            text = post("/tokenize", {"content": example.text, "parse_special": False})["tokens"]
+            assert list(encoded.ids) == [*start, *text, base.tokenizer.eos_token_id]
+            assert encoded.start == len(start)
+            told = post("/v1/chat/completions", {"messages": chat, "max_tokens": 1})["usage"]
+            assert told["prompt_tokens"] == len(start)
+
+
+def test_llama_cpp_with_the_adapter_computes_what_torch_computes(
+    tmp_path: Path, spec: ModelParams
+) -> None:
     base = BaseModel.load(spec, torch.float32)
     plain = by_torch(base)
     assert difference(plain, by_llama_cpp(spec, None)) < KEYS_IN_8_BITS
@@ -161,7 +201,7 @@ def test_llama_cpp_with_the_adapter_computes_what_torch_computes(
             each.normal_(0, 0.15)
     weights = tmp_path / "adapter_model.safetensors"
     save_file(adapted.weights(), weights)
-    write_gguf(weights, locate(file), SCALE * 4, tmp_path / "adapter.gguf")
+    write_gguf(weights, locate(MODEL_FILES["random"]), SCALE * 4, tmp_path / "adapter.gguf")
     learnt = by_torch(base)
     assert max((a - b).abs().max() for a, b in zip(plain, learnt, strict=True)) > 1
     served = by_llama_cpp(spec, ServedAdapter(tmp_path / "adapter.gguf", "hash"))

@@ -22,6 +22,7 @@ from personalbench.llm.cache import ResponseCache
 from personalbench.llm.client import open_model
 from personalbench.llm.embedded import MODEL_FILES, ServedAdapter
 from personalbench.llm.types import Request, user
+from personalbench.llm.usage import read_usage
 from personalbench.params import FinetunedParams, ModelParams, Params, TrainingParams, load_params
 from personalbench.stages import personalize
 from personalbench.storage import read_json, read_records
@@ -34,6 +35,7 @@ from personalbench.training.adapters import (
     write_adapter,
 )
 from personalbench.training.examples import Example, TrainingSet
+from personalbench.training.outcomes import read_outcomes
 from personalbench.training.records import AdapterRecord, CurvePoint
 from personalbench.twins.answers import Answer
 
@@ -123,8 +125,8 @@ def test_changed_weights_are_one_line(tmp_path: Path) -> None:
 def test_a_record_of_another_release_is_one_line(tmp_path: Path) -> None:
     written(tmp_path / "adapter")
     path = tmp_path / "adapter" / RECORD
-    path.write_text(path.read_text().replace('"format": 1', '"format": 9'))
-    with pytest.raises(UserError, match=r"adapter\.json: format: Input should be 1; train it anew"):
+    path.write_text(path.read_text().replace('"format": 2', '"format": 9'))
+    with pytest.raises(UserError, match=r"adapter\.json: format: Input should be 2; train it anew"):
         load_adapter(tmp_path / "adapter", SPEC)
 
 
@@ -135,7 +137,7 @@ def test_a_full_disk_leaves_nothing_half_written(
         raise OSError(28, "No space left on device", str(path))
 
     monkeypatch.setattr(adapters, "write_json", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(UserError, match=r"adapter: can't be written: No space left on device"):
         written(tmp_path / "adapter")
     assert list(tmp_path.iterdir()) == []
 
@@ -220,6 +222,12 @@ def test_the_stage_trains_every_author_once_and_answers_with_each_adapter(
             perplexity = read_json(folder / "perplexity.json")
             assert perplexity["documents"] == 5
             assert 1 < perplexity["trained"] < perplexity["base"]
+        topics, answered = read_usage(paths.USAGE, ["finetuned"])
+        assert (answered.stage, answered.questions) == ("personalize", 10)
+        assert (topics.stage, topics.questions, topics.failed) == ("training", 44, 0)
+        assert topics.replies == 44 and topics.prompt_tokens > 0
+        outcomes = read_outcomes(params)["finetuned"]
+        assert list(outcomes) == ["ada", "ben"] and outcomes["ben"].perplexity.documents == 5
         weights = [
             load_file(paths.ADAPTERS / "finetuned" / each / WEIGHTS) for each in ("ada", "ben")
         ]

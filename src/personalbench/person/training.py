@@ -16,9 +16,10 @@ from personalbench.params import FinetunedParams, ModelParams, Params
 from personalbench.person.answering import AnswerLine, answer_lines
 from personalbench.stages.personalize import written
 from personalbench.storage import write_json, write_records
-from personalbench.training.adapters import RECORD, Adapter, copy_adapter, served
+from personalbench.training.adapters import RECORD, Adapter, copy_adapter, saving, served
 from personalbench.training.examples import Example, TrainingSet
 from personalbench.training.finetune import finetune, prepare, require_trainable
+from personalbench.training.outcomes import PERPLEXITY
 from personalbench.training.perplexity import Perplexity, reference_perplexity
 
 ANSWERS = "answers.jsonl"
@@ -111,9 +112,9 @@ def _prepared(
     bundle: Bundle, section: FinetunedParams, params: Params
 ) -> tuple[TrainingSet, list[str]]:
     """The training set, checked, with what the checks warn of."""
-    (examples,), report = prepare([bundle], section, params)
-    report.require_passed(Path(bundle.author))
-    return examples, report.warnings()
+    made = prepare("finetuned", [bundle], section, params)
+    made.report.require_passed(Path(bundle.author))
+    return made.sets[0], made.report.warnings()
 
 
 def _as_the_bundle(params: Params, bundle: Bundle) -> Params:
@@ -155,12 +156,13 @@ def write_twin(twin: TrainedTwin, folder: Path) -> None:
     unfinished = folder.with_name(f".{folder.name}.incomplete")
     shutil.rmtree(unfinished, ignore_errors=True)
     try:
-        copy_adapter(twin.adapter, unfinished)
-        shutil.copyfile(served(twin.adapter, twin.base).path, unfinished / "adapter.gguf")
-        write_json(unfinished / "perplexity.json", twin.perplexity.model_dump(mode="json"))
-        write_records(unfinished / ANSWERS, twin.lines)
-        shutil.rmtree(folder, ignore_errors=True)
-        unfinished.rename(folder)
+        with saving(folder):
+            copy_adapter(twin.adapter, unfinished)
+            shutil.copyfile(served(twin.adapter, twin.base).path, unfinished / "adapter.gguf")
+            write_json(unfinished / PERPLEXITY, twin.perplexity.model_dump(mode="json"))
+            write_records(unfinished / ANSWERS, twin.lines)
+            shutil.rmtree(folder, ignore_errors=True)
+            unfinished.rename(folder)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
@@ -180,7 +182,7 @@ def described(twin: TrainedTwin) -> dict[str, Any]:
 def summary(twin: TrainedTwin) -> list[str]:
     """A twin in sentences."""
     record = twin.adapter.record
-    first, best = record.curve[0], min(record.curve, key=lambda point: point.held_out)
+    first, best = record.curve[0], record.best_point
     notes = [flag.replace("_", " ") for flag in record.flags]
     if record.cut:
         notes.append(f"{record.cut} cut at {record.params.max_length} tokens")

@@ -1,7 +1,7 @@
 """All that a report is made from."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from personalbench.analysis.records import Analysis
 from personalbench.bundle import Bundle
@@ -10,6 +10,7 @@ from personalbench.judge.trust import Trust
 from personalbench.params import Params
 from personalbench.report.results import Results
 from personalbench.report.validation import Validation
+from personalbench.training.outcomes import Outcome
 from personalbench.twins.answers import Answer
 
 
@@ -27,6 +28,7 @@ class Run:
         traits: What the judge asked about each author.
         trust: What trying the judge showed.
         params: What was run.
+        trainings: What training gave, by trained twin and author.
     """
 
     results: Results
@@ -38,6 +40,7 @@ class Run:
     traits: Sequence[AuthorTraits]
     trust: Trust
     params: Params
+    trainings: Mapping[str, Mapping[str, Outcome]] = field(default_factory=dict)
 
     @property
     def generators(self) -> dict[str, str | None]:

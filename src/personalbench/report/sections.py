@@ -19,6 +19,7 @@ from personalbench.report.parts.methods import (
 )
 from personalbench.report.parts.summary import summary_section
 from personalbench.report.parts.topics import topics_section
+from personalbench.report.parts.training import training_section
 from personalbench.report.run import Run
 from personalbench.report.section import Section
 from personalbench.report.trust import trust_section
@@ -43,6 +44,7 @@ def report_sections(run: Run) -> list[Section]:
         ),
         agreement_section(run),
         style_section(run),
+        *([training_section(run)] if run.trainings else []),
         trust_section(run.results, run.trust, run.traits),
         encoder_section(run),
         topics_section(run),

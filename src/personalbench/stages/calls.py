@@ -45,16 +45,27 @@ def hold_to_limit(
 
 
 def write_usage(
-    stage: str, item: str | None, model: Model | None, results: Sequence[str | None]
+    stage: str,
+    item: str | None,
+    model: Model | None,
+    results: Sequence[str | None],
+    before: Sequence[Usage] = (),
 ) -> str:
     """Write down what the stage's calls took; nothing where no model was asked.
+
+    Args:
+        stage: The stage.
+        item: Its item, None if it has none.
+        model: The model that was asked.
+        results: For every question None, or why it has no usable answer.
+        before: What calls to other models in the same stage took.
 
     Returns:
         What the stage's line should add: how the model deals with seeds.
     """
-    used: list[Usage] = []
+    used = [*before]
     if model is not None:
-        used = [summarise(stage, item, model.spec, model.replies, results)]
+        used.append(summarise(stage, item, model.spec, model.replies, results))
     folder = paths.USAGE / stage if item is not None else paths.USAGE
     write_records(folder / f"{item or stage}.jsonl", used)
     return "".join(

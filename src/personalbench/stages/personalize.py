@@ -11,11 +11,13 @@ from personalbench import paths
 from personalbench.bundle import Bundle, folder_name, load_bundles
 from personalbench.llm.cache import ResponseCache
 from personalbench.llm.client import Model, open_model
+from personalbench.llm.usage import Usage
 from personalbench.params import FileParams, FinetunedParams, Params, PromptedParams
 from personalbench.stages.calls import hold_to_limit, write_usage
 from personalbench.storage import empty_folder, write_json, write_records
 from personalbench.text.tokenise import words
 from personalbench.training.adapters import Adapter, copy_adapter, served
+from personalbench.training.outcomes import AUTHORS, PERPLEXITY
 from personalbench.twins.answers import Answer, answer
 from personalbench.twins.outside import read_answers
 from personalbench.twins.prompts import Generator
@@ -28,11 +30,13 @@ def run(params: Params, twin: str) -> str:
     empty_folder(paths.ADAPTERS / twin)
     model = None
     adapters: Sequence[Adapter] = ()
+    before: list[Usage] = []
     if isinstance(section, FileParams):
         answers = read_answers(Path(section.answers), bundles, twin, section.allow_missing)
     else:
         if isinstance(section, FinetunedParams):
-            adapters = _trained(params, twin, section, bundles)
+            adapters, topics = _trained(params, twin, section, bundles)
+            before.append(topics)
         answers, model = written(params, twin, section, bundles, adapters)
     results = [None if answer.status == "ok" else answer.reason for answer in answers]
     if model is not None:
@@ -42,8 +46,8 @@ def run(params: Params, twin: str) -> str:
     # an empty folder.
     authors = [bundle.author for bundle in bundles] if adapters else []
     folders = {author: folder_name(author) for author in authors}
-    write_json(paths.ADAPTERS / twin / "authors.json", folders)
-    note = write_usage("personalize", twin, model, results)
+    write_json(paths.ADAPTERS / twin / AUTHORS, folders)
+    note = write_usage("personalize", twin, model, results, before)
     path = paths.ANSWERS / f"{twin}.jsonl"
     write_records(path, answers)
     failed = sum(answer.status != "ok" for answer in answers)
@@ -88,8 +92,12 @@ def written(
 
 def _trained(
     params: Params, twin: str, section: FinetunedParams, bundles: Sequence[Bundle]
-) -> list[Adapter]:
-    """Train the generator for every author, where that has not been done yet."""
+) -> tuple[list[Adapter], Usage]:
+    """Train the generator for every author, where that has not been done yet.
+
+    Returns:
+        The adapters, and what the topics of the documents took.
+    """
     # Great Expectations takes seconds to import.
     from personalbench.stages.check import write_report
     from personalbench.training.finetune import finetune, prepare, require_trainable
@@ -97,16 +105,16 @@ def _trained(
 
     spec = params.models[section.generator or params.personalize.generator]
     require_trainable(spec, section)
-    sets, report = prepare(bundles, section, params)
+    made = prepare(twin, bundles, section, params)
     folder = paths.ADAPTERS / twin
-    write_report(report, folder / "quality.json", folder / "quality.html")
-    report.require_passed(folder / "quality.html")
+    write_report(made.report, folder / "quality.json", folder / "quality.html")
+    made.report.require_passed(folder / "quality.html")
     adapters = []
-    for bundle, examples in zip(bundles, sets, strict=True):
+    for bundle, examples in zip(bundles, made.sets, strict=True):
         adapter = finetune(spec, examples, section, params.seed, partial(click.echo, err=True))
         own = folder / folder_name(bundle.author)
         copy_adapter(adapter, own)
         perplexity = reference_perplexity(spec, adapter, bundle)
-        write_json(own / "perplexity.json", perplexity.model_dump(mode="json"))
+        write_json(own / PERPLEXITY, perplexity.model_dump(mode="json"))
         adapters.append(adapter)
-    return adapters
+    return adapters, made.usage

@@ -13,6 +13,7 @@ from personalbench.report.run import Run
 from personalbench.report.sections import report_sections
 from personalbench.report.validation import Validation
 from personalbench.storage import atomic_write, empty_folder, read_json, read_records, write_json
+from personalbench.training.outcomes import read_outcomes
 from personalbench.twins.answers import Answer
 
 
@@ -52,4 +53,5 @@ def load_run(params: Params) -> Run:
         traits=read_records(paths.TRAITS, AuthorTraits),
         trust=Trust.model_validate(read_json(paths.TRUST)),
         params=params,
+        trainings=read_outcomes(params),
     )

@@ -1,6 +1,6 @@
 """What a twin's run holds: numbers, names and hashes, and never a text of the corpus."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import Any
 
@@ -13,6 +13,7 @@ from personalbench.report.results import Results
 from personalbench.report.section import Cell, Table, columns, plain
 from personalbench.resources import Resources
 from personalbench.scores import Scores
+from personalbench.training.outcomes import Outcome
 
 
 class _Record(BaseModel):
@@ -134,6 +135,30 @@ def system_points(
         for name, value in values.items()
         if value is not None
     )
+
+
+def training_points(results: Results, outcomes: Mapping[str, Outcome]) -> tuple[MetricPoint, ...]:
+    """What training gave: the loss on the way, and perplexity before and after.
+
+    ``training/loss_held_out/author_01`` has the training's steps; the number is the author's.
+    """
+    points = []
+    for number, author in enumerate(authors(results), start=1):
+        if author not in outcomes:
+            continue
+        outcome = outcomes[author]
+        for point in outcome.record.curve:
+            for kind, loss in (("learnt", point.train), ("held_out", point.held_out)):
+                if loss is not None:
+                    key = f"training/loss_{kind}/author_{number:02}"
+                    points.append(MetricPoint(key=key, value=loss, step=point.step))
+        for role in ("base", "trained"):
+            value = getattr(outcome.perplexity, role)
+            points.append(MetricPoint(key=f"by_author/perplexity/{role}", value=value, step=number))
+    for role in ("base", "trained") if outcomes else ():
+        value = fmean(getattr(each.perplexity, role) for each in outcomes.values())
+        points.append(MetricPoint(key=f"perplexity/{role}", value=value))
+    return tuple(points)
 
 
 def author_table(results: Results, twin: str) -> dict[str, Any]:

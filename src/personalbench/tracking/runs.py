@@ -24,7 +24,9 @@ from personalbench.tracking.record import (
     metric_points,
     status_tags,
     system_points,
+    training_points,
 )
+from personalbench.training.outcomes import read_outcomes
 
 LONGEST_PARAM = 500
 """Characters; what is longer, or has several lines, is logged as its hash."""
@@ -71,7 +73,8 @@ def run_record(params: Params, results: Results, bundles: Sequence[Bundle], twin
         },
         links=experiment_links(),
         metrics=metric_points(results, twin)
-        + system_points(read_usage(paths.USAGE, [twin]), read_resources(paths.RESOURCES, [twin])),
+        + system_points(read_usage(paths.USAGE, [twin]), read_resources(paths.RESOURCES, [twin]))
+        + training_points(results, read_outcomes(params).get(twin, {})),
         datasets=(
             DatasetRecord(
                 name=f"corpus {params.corpus.reader}",

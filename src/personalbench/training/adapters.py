@@ -8,7 +8,8 @@ is whole.
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,21 @@ def checkpoint_of(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.checkpoint")
 
 
+@contextmanager
+def saving(path: Path) -> Iterator[None]:
+    """Say in one line that something could not be written.
+
+    Raises:
+        UserError: The disk is full or takes no more for another reason.
+    """
+    try:
+        yield
+    except OSError as error:
+        # NumPy's own error has a text only.
+        why = error.strerror or str(error)
+        raise UserError(f"{path}: can't be written: {why}; make room and run again") from error
+
+
 def write_adapter(
     folder: Path, weights: bytes, config: Mapping[str, Any], record: AdapterRecord
 ) -> Adapter:
@@ -89,10 +105,11 @@ def write_adapter(
     unfinished = folder.with_name(f".{folder.name}.incomplete")
     shutil.rmtree(unfinished, ignore_errors=True)
     try:
-        write_bytes(unfinished / WEIGHTS, weights)
-        write_json(unfinished / _CONFIG, dict(config))
-        write_json(unfinished / RECORD, record.model_dump(mode="json"))
-        os.rename(unfinished, folder)
+        with saving(folder):
+            write_bytes(unfinished / WEIGHTS, weights)
+            write_json(unfinished / _CONFIG, dict(config))
+            write_json(unfinished / RECORD, record.model_dump(mode="json"))
+            os.rename(unfinished, folder)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
@@ -131,12 +148,18 @@ def served(adapter: Adapter, base: ModelParams) -> ServedAdapter:
         from personalbench.training.gguf import write_gguf
 
         alpha = read_json(adapter.folder / _CONFIG)["lora_alpha"]
-        write_gguf(adapter.folder / WEIGHTS, locate(model_file(base)), alpha, path)
+        with saving(path):
+            write_gguf(adapter.folder / WEIGHTS, locate(model_file(base)), alpha, path)
     return ServedAdapter(path, adapter.record.weights)
 
 
 def copy_adapter(adapter: Adapter, folder: Path) -> None:
-    """Put an adapter where the pipeline keeps its outputs."""
-    folder.mkdir(parents=True)
-    for name in FILES:
-        shutil.copyfile(adapter.folder / name, folder / name)
+    """Put an adapter where the pipeline keeps its outputs, whole or not at all."""
+    try:
+        with saving(folder):
+            folder.mkdir(parents=True)
+            for name in FILES:
+                shutil.copyfile(adapter.folder / name, folder / name)
+    except UserError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise

@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from gguf import GGUFReader
 from peft import LoraConfig, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
 from peft.helpers import disable_input_dtype_casting
+from tokenizers.pre_tokenizers import ByteLevel, Digits
+from tokenizers.pre_tokenizers import Sequence as InTurn
 from torch import Tensor, nn
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging
@@ -125,6 +128,12 @@ def _loaded(
         tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
         network = AutoModelForCausalLM.from_pretrained(
             path.parent, gguf_file=path.name, dtype=torch.float32
+        )
+    # transformers takes every GGUF tokenizer for GPT-2's. This one splits off each digit first,
+    # so that spaces before a number are other tokens.
+    if GGUFReader(path).fields["tokenizer.ggml.pre"].contents() == "smollm":
+        tokenizer.backend_tokenizer.pre_tokenizer = InTurn(
+            [Digits(individual_digits=True), ByteLevel(add_prefix_space=False)]
         )
     if chat_template is not None:
         tokenizer.chat_template = chat_template

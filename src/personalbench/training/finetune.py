@@ -1,6 +1,7 @@
 """From a bundle to an adapter: draw, ask for topics, check, train or find."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from personalbench.llm.cache import ResponseCache
 from personalbench.llm.client import open_model
 from personalbench.llm.embedded import locate, model_file
 from personalbench.llm.types import Ask
+from personalbench.llm.usage import Usage, summarise
 from personalbench.params import (
     BundleParams,
     CheckParams,
@@ -72,12 +74,28 @@ def training_sets(
     ]
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """Everything before a training.
+
+    Attributes:
+        sets: What is learnt, one an author.
+        report: What the checks say about it.
+        usage: What the topics took.
+    """
+
+    sets: list[TrainingSet]
+    report: QualityReport
+    usage: Usage
+
+
 def prepare(
-    bundles: Sequence[Bundle], section: FinetunedParams, params: Params
-) -> tuple[list[TrainingSet], QualityReport]:
+    twin: str, bundles: Sequence[Bundle], section: FinetunedParams, params: Params
+) -> Prepared:
     """Training sets and what the checks say about them; nothing is trained yet.
 
     Args:
+        twin: Its name.
         bundles: One an author.
         section: The twin's section of params.yaml.
         params: All of it.
@@ -97,7 +115,13 @@ def prepare(
             model.complete,
             params.template_folder,
         )
-    return sets, check_sets(bundles, sets, params.corpus, params.check)
+    # Where a topic is missing, it has stopped: there is no example without one.
+    asked = [None for each in sets for _ in (*each.trained, *each.held_out)]
+    return Prepared(
+        sets,
+        check_sets(bundles, sets, params.corpus, params.check),
+        summarise("training", twin, prompter, model.replies, asked),
+    )
 
 
 def require_trainable(spec: ModelParams, params: TrainingParams) -> None:
@@ -186,18 +210,14 @@ def finetune(
     from personalbench.training.trainer import train
 
     base = BaseModel.load(spec)
-    trained = base.encode(examples.trained, params.max_length)
+    trained, held_out = (
+        base.encode(part, params.max_length) for part in (examples.trained, examples.held_out)
+    )
     own_seed = derive(seed, examples.author, "training")
     checkpoint = checkpoint_of(folder)
+    model = base.adapted(params.rank, own_seed)
     result = train(
-        base.adapted(params.rank, own_seed),
-        trained,
-        base.encode(examples.held_out, params.max_length),
-        params,
-        own_seed,
-        checkpoint,
-        examples.author,
-        tell=tell,
+        model, trained, held_out, params, own_seed, checkpoint, examples.author, tell=tell
     )
     weights = save(result.weights)
     record = AdapterRecord(

@@ -1,5 +1,6 @@
 """What is kept of a training: the adapter's record beside its weights."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -27,6 +28,11 @@ class CurvePoint(_Record):
     held_out: float
 
 
+def lowest(curve: Sequence[CurvePoint]) -> CurvePoint:
+    """The point with the lowest held-out loss, the first of equal ones."""
+    return min(curve, key=lambda point: point.held_out)
+
+
 class AdapterRecord(_Record):
     """What an adapter was made from and how it came out.
 
@@ -49,7 +55,7 @@ class AdapterRecord(_Record):
         weights: SHA-256 of ``adapter_model.safetensors``.
     """
 
-    format: Literal[1] = 1
+    format: Literal[2] = 2
     author: str
     base: ModelIdentity
     training_set: str
@@ -65,3 +71,8 @@ class AdapterRecord(_Record):
     curve: tuple[CurvePoint, ...]
     precision: str
     weights: str
+
+    @property
+    def best_point(self) -> CurvePoint:
+        """Where these weights are from."""
+        return lowest(self.curve)

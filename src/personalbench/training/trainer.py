@@ -17,9 +17,10 @@ from personalbench.errors import UserError
 from personalbench.params import TrainingParams
 from personalbench.seeds import derive
 from personalbench.storage import write_bytes
+from personalbench.training.adapters import saving
 from personalbench.training.base import Adapted, Tokens
 from personalbench.training.loss import Batch, evaluate, learn
-from personalbench.training.records import CurvePoint
+from personalbench.training.records import CurvePoint, lowest
 
 TOKENS_A_BATCH = 1024
 """Padding included: with 135 million parameters in float32 this takes less than 4 GiB."""
@@ -104,7 +105,7 @@ def train(
         UserError: The loss is not finite.
     """
     plan = [group for epoch in range(params.epochs) for group in batches(trained, seed, epoch)]
-    looks = _looks(len(plan), params.epochs)
+    when = looks(len(plan), params.epochs)
     run = _Run(model, params.learning_rate, len(plan), checkpoint, name)
     held = [
         Batch.of([held_out[position] for position in group], model.base.device)
@@ -120,17 +121,17 @@ def train(
         run.look(held)
     saved = time.monotonic()
     with tqdm(total=len(plan), initial=run.step, desc=f"training {name}", disable=None) as bar:
-        while run.step < len(plan) and not run.over():
+        while run.step < len(plan) and not over(run.curve):
             group = [trained[position] for position in plan[run.step]]
             run.advance(Batch.of(group, model.base.device))
             bar.update()
-            if run.step in looks:
+            if run.step in when:
                 run.look(held)
                 bar.set_postfix(held_out=f"{run.curve[-1].held_out:.3f}")
             if time.monotonic() - saved >= save_seconds:
                 run.save()
                 saved = time.monotonic()
-    return Trained(run.best_weights, run.best.step, len(plan), tuple(run.curve))
+    return Trained(run.best_weights, lowest(run.curve).step, len(plan), tuple(run.curve))
 
 
 def _seconds(model: Adapted, trained: Sequence[Tokens], plan: Sequence[list[int]]) -> float:
@@ -148,10 +149,32 @@ def _seconds(model: Adapted, trained: Sequence[Tokens], plan: Sequence[list[int]
     return seconds * sum(sizes) / sizes[0] * _WITH_LOOKS
 
 
-def _looks(steps: int, epochs: int) -> set[int]:
+def looks(steps: int, epochs: int) -> set[int]:
     """The steps after which the held-out documents are looked at."""
     count = epochs * _LOOKS_AN_EPOCH
-    return {round(steps * number / count) for number in range(1, count + 1)}
+    return {max(1, round(steps * number / count)) for number in range(1, count + 1)}
+
+
+def over(curve: Sequence[CurvePoint]) -> bool:
+    """Whether the held-out loss has stopped falling."""
+    return len(curve) - 1 - curve.index(lowest(curve)) >= _PATIENCE
+
+
+def warm_up_steps(steps: int) -> int:
+    """Steps in which the learning rate rises."""
+    return max(1, round(_WARM_UP * steps))
+
+
+def require_finite(name: str, step: int, *values: float) -> None:
+    """Make sure that training goes anywhere.
+
+    Raises:
+        UserError: A loss or a gradient is not finite.
+    """
+    if not all(map(math.isfinite, values)):
+        raise UserError(
+            f"training {name}: the loss is not finite at step {step}; try a smaller learning_rate"
+        )
 
 
 class _Run:
@@ -164,7 +187,7 @@ class _Run:
         self._name = name
         self._checkpoint = checkpoint
         self._optimizer = torch.optim.AdamW(model.parameters, lr=rate, weight_decay=0.0)
-        warm_up = max(1, round(_WARM_UP * steps))
+        warm_up = warm_up_steps(steps)
         self._schedule = torch.optim.lr_scheduler.LambdaLR(
             self._optimizer,
             # Up to the rate, then down to zero, both in a straight line.
@@ -177,22 +200,12 @@ class _Run:
         if checkpoint.exists():
             self._load()
 
-    @property
-    def best(self) -> CurvePoint:
-        """The lowest held-out loss, the first of equal ones."""
-        return min(self.curve, key=lambda point: point.held_out)
-
-    def over(self) -> bool:
-        """Whether the held-out loss has stopped falling."""
-        return len(self.curve) - 1 - self.curve.index(self.best) >= _PATIENCE
-
     def _require_finite(self, *values: float) -> None:
-        if not all(map(math.isfinite, values)):
+        try:
+            require_finite(self._name, self.step + 1, *values)
+        except UserError:
             self._checkpoint.unlink(missing_ok=True)
-            raise UserError(
-                f"training {self._name}: the loss is not finite at step {self.step + 1}; "
-                "try a smaller learning_rate"
-            )
+            raise
 
     def advance(self, batch: Batch) -> None:
         """One step."""
@@ -218,7 +231,7 @@ class _Run:
             )
         )
         self._loss, self._tokens = 0.0, 0
-        if self.best is self.curve[-1]:
+        if lowest(self.curve) is self.curve[-1]:
             self.best_weights = self._model.weights()
 
     def save(self) -> None:
@@ -233,10 +246,11 @@ class _Run:
             "optimizer": self._optimizer.state_dict(),
             "schedule": self._schedule.state_dict(),
         }
-        # Written by torch itself, a full disk would end in a traceback.
+        # Written by torch itself, a full disk would be a RuntimeError.
         buffer = io.BytesIO()
         torch.save(state, buffer)
-        write_bytes(self._checkpoint, buffer.getvalue())
+        with saving(self._checkpoint):
+            write_bytes(self._checkpoint, buffer.getvalue())
 
     def _load(self) -> None:
         state: dict[str, Any] = torch.load(self._checkpoint, weights_only=True)
