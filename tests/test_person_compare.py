@@ -217,6 +217,20 @@ def test_the_command_sets_the_exit_code_and_writes_what_it_found(tmp_path: Path)
     assert better.exit_code == 0, better.output
 
 
+def test_a_leak_passes_no_gate(tmp_path: Path) -> None:
+    old, new = (
+        scored(tmp_path, "old", spread(60, seed=1)),
+        scored(tmp_path, "new", spread(35, seed=2)),
+    )
+    record = json.loads((new / "scores.json").read_text(encoding="utf-8"))
+    record["cases"][0]["reference_words"] = 50
+    (new / "scores.json").write_text(json.dumps(record), encoding="utf-8")
+    assert invoke("compare", old, new).exit_code == 0
+    gated = invoke("compare", old, new, "--fail-if", "worse")
+    assert gated.exit_code == 1
+    assert "failed: new: Leak: 1 of 30 answers repeats 10 or more words" in gated.output
+
+
 def test_an_unknown_gap_does_not_pass_for_a_closed_one(tmp_path: Path) -> None:
     one, two = (scored(tmp_path, name, spread(50, 10)) for name in ("one", "two"))
     result = invoke("compare", one, two, "--min-gap-closed", "0.1")

@@ -533,6 +533,10 @@ def _required(
                     found,
                 )
             )
+        # No value of a run with a leak can meet what is asked of it.
+        if run.leak is not None and (fail_if is not None or min_gap_closed is not None):
+            asked = "repeats no held-out text"
+            required.append(Requirement(run.name, asked, f"{run.name}: {run.leak}", run.leak))
     return required
 
 

@@ -17,7 +17,7 @@ from personalbench.metrics.statistics import Floats, episodes
 from personalbench.person.chart import Chart, Mark, Row
 from personalbench.person.records import Run
 from personalbench.person.scoring import with_spread
-from personalbench.person.words import cautions, given_away, marks, partly, single
+from personalbench.person.words import cautions, given_away, leak, marks, partly, single
 
 Verdict = Literal["better", "worse", "cannot tell"]
 
@@ -47,6 +47,7 @@ class Compared(_Record):
         gap_closed: Of the run itself, where it was scored with the first's baseline answers.
         notes: Which groups were left out, and whether the baselines differ.
         marks: What makes the run's value doubtful.
+        leak: What it repeats of the held-out texts, in a sentence; None where nothing.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Compared(_Record):
     gap_closed: Estimate
     notes: tuple[str, ...]
     marks: tuple[Mark, ...] = ()
+    leak: str | None = None
 
 
 class Comparisons(_Record):
@@ -212,6 +214,7 @@ def _compared(run: Run, first: Run, own: Floats, others: Floats) -> Compared:
         gap_closed=gap,
         notes=tuple(notes),
         marks=marks(run),
+        leak=leak(run),
     )
 
 

@@ -35,14 +35,9 @@ def alarms(run: Run) -> list[str]:
 
 def _quotations(run: Run) -> list[str]:
     """Texts of the person that came into the answers word for word."""
-    said, total = [], run.bundle.cases
-    if seen := _seen(run):
-        said.append(
-            f"Leak: {_of(seen, total, 'answer')} {_verb(seen, 'repeat')} {run.copied_run} or more "
-            "words in a row of the held-out texts, which a twin must never have seen: the "
-            "likeness is not to be relied on."
-        )
-    if told := sorted(set(run.leaked) - set(seen)):
+    total, leaked = run.bundle.cases, leak(run)
+    said = [] if leaked is None else [leaked]
+    if told := sorted(set(run.leaked) - set(_seen(run))):
         said.append(
             f"Leak through the prompt: {_of(told, total, 'answer')} {_verb(told, 'repeat')} "
             "held-out words that the prompt gives away."
@@ -53,6 +48,17 @@ def _quotations(run: Run) -> list[str]:
             f"word for word, and a quotation is no imitation{_without_copies(run)}."
         )
     return said
+
+
+def leak(run: Run) -> str | None:
+    """What a twin repeats of texts that it must never have seen; None where nothing."""
+    if not (seen := _seen(run)):
+        return None
+    return (
+        f"Leak: {_of(seen, run.bundle.cases, 'answer')} {_verb(seen, 'repeat')} {run.copied_run} "
+        "or more words in a row of the held-out texts, which a twin must never have seen: the "
+        "likeness is not to be relied on."
+    )
 
 
 def _seen(run: Run) -> list[str]:
