@@ -553,7 +553,7 @@ def _in_words(path: Path, loaded: "Bundle") -> Iterator[str]:
     people = len({document.author for document in loaded.contrast})
     yield f"{path}: does a twin write like {loaded.author}?"
     yield (
-        f"  asked for     {cases} times a {manifest.genre}: {groups} "
+        f"  asked for     {cases} texts ({manifest.genre}): {groups} "
         f"group{'s' * (groups != 1)} of {size} cases" + f", {left} left over" * bool(left)
     )
     yield (
