@@ -229,6 +229,8 @@ def test_a_leak_passes_no_gate(tmp_path: Path) -> None:
     gated = invoke("compare", old, new, "--fail-if", "worse")
     assert gated.exit_code == 1
     assert "failed: new: Leak: 1 of 30 answers repeats 10 or more words" in gated.output
+    assert invoke("compare", new, old).exit_code == 0
+    assert "failed: new: Leak" in invoke("compare", new, old, "--min-gap-closed", "-9").output
 
 
 def test_an_unknown_gap_does_not_pass_for_a_closed_one(tmp_path: Path) -> None:

@@ -74,6 +74,7 @@ class Comparisons(_Record):
         first: Name of the run that the others are compared with.
         first_likeness: Its likeness.
         first_marks: What makes it doubtful.
+        first_leak: What it repeats of the held-out texts; None where nothing.
         warnings: What must be read before any verdict: leaks, copies, missing answers.
         runs: The others, in the order they were given.
     """
@@ -84,6 +85,7 @@ class Comparisons(_Record):
     first: str
     first_likeness: Estimate
     first_marks: tuple[Mark, ...] = ()
+    first_leak: str | None = None
     warnings: tuple[str, ...] = ()
     runs: tuple[Compared, ...]
 
@@ -107,6 +109,7 @@ def compare_runs(runs: Sequence[Run], tables: Sequence[Floats]) -> Comparisons:
         first=first.name,
         first_likeness=first.twin.likeness,
         first_marks=marks(first),
+        first_leak=leak(first),
         warnings=(
             *(f"{run.name}: {said}" for run in runs for said in cautions(run)),
             *given_away(first),
