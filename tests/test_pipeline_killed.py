@@ -88,6 +88,12 @@ def killed(repository: Repository, stub: Stub, calls: int, seconds: float) -> No
             time.sleep(0.01)
         time.sleep(seconds)
         os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+        # DVC writes its lock file in place: killed in that instant it leaves an empty one,
+        # which it then refuses to read; see docs/faults.md.
+        rwlock = repository.folder / ".dvc/tmp/rwlock"
+        if rwlock.exists() and not rwlock.read_bytes():
+            rwlock.unlink()
 
 
 def kept_answers(repository: Repository) -> set[str]:
