@@ -1,5 +1,7 @@
 """Errors that a user can mend."""
 
+from collections.abc import Sequence
+
 import click
 
 
@@ -10,3 +12,9 @@ class UserError(click.ClickException):
     """
 
     exit_code = 2
+
+
+def some(names: Sequence[str], shown: int) -> str:
+    """The first names of a list, and how many more there are."""
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(names[:shown]) + more

@@ -53,10 +53,14 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
+def new_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
     """Fill a folder that takes its name only when everything is in it.
 
     What an earlier try that was killed left beside it is cleared away.
+
+    Args:
+        path: The folder.
+        replace: Take the place of what is there; else only an empty folder may be.
 
     Yields:
         The folder to fill.
@@ -66,8 +70,10 @@ def new_folder(path: Path) -> Iterator[Path]:
     empty_folder(unfinished)
     try:
         yield unfinished
-        if path.is_dir():
-            path.rmdir()  # an empty one may be in the way, nothing else
+        if replace:
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.is_dir():
+            path.rmdir()
         unfinished.rename(path)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)

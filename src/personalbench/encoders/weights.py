@@ -1,6 +1,5 @@
 """An encoder's files: fetched or built, verified, and recorded beside themselves."""
 
-import shutil
 from pathlib import Path
 
 from personalbench.encoders import mini
@@ -9,7 +8,7 @@ from personalbench.encoders.luar import Luar
 from personalbench.encoders.records import VerifiedWeights, describe
 from personalbench.errors import UserError
 from personalbench.params import WeightsParams
-from personalbench.storage import read_json, sha256_file, write_json
+from personalbench.storage import new_folder, read_json, sha256_file, write_json
 
 RECORD = "weights.json"
 FETCHED = "pins.json"
@@ -31,11 +30,8 @@ def prepare_weights(params: WeightsParams, destination: Path) -> VerifiedWeights
         UserError: The encoder is not known, or a file is missing, damaged or not the
             pinned one, or cannot be fetched.
     """
-    building = destination.with_name(destination.name + ".incomplete")
     recorded = destination.with_name(FETCHED)
-    shutil.rmtree(building, ignore_errors=True)
-    building.mkdir(parents=True)
-    try:
+    with new_folder(destination, replace=True) as building:
         if params.encoder == "luar-mini":
             made = _build_mini(building)
         else:
@@ -44,10 +40,6 @@ def prepare_weights(params: WeightsParams, destination: Path) -> VerifiedWeights
             record(pin, made, recorded)
         Luar.load(building)
         write_json(building / RECORD, made.model_dump(mode="json"))
-        shutil.rmtree(destination, ignore_errors=True)
-        building.rename(destination)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
     return made
 
 

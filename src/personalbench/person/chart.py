@@ -88,6 +88,10 @@ class Chart:
             values += [value for value in found if value is not None]
         return floor(min(values) * 10) / 10
 
+    def position(self, value: float) -> float:
+        """Where a value lies between the ends of the scale: 0 to 1."""
+        return (min(value, 1.0) - self.low) / (1 - self.low)
+
     @property
     def scale(self) -> str:
         """Which values the ends stand for, in words."""
@@ -141,7 +145,7 @@ def svg(chart: Chart) -> str:
     """The picture as SVG that needs nothing beside itself; every label is escaped."""
 
     def x(value: float) -> float:
-        return _LEFT + (_RIGHT - _LEFT) * (min(value, 1.0) - chart.low) / (1 - chart.low)
+        return _LEFT + (_RIGHT - _LEFT) * chart.position(value)
 
     parts: list[str] = []
     y = 8
@@ -173,7 +177,7 @@ def lines(chart: Chart, width: int = 78) -> list[str]:
     last = width - 1
 
     def place(value: float) -> int:
-        return round(last * (min(value, 1.0) - chart.low) / (1 - chart.low))
+        return round(last * chart.position(value))
 
     drawn = []
     for row in chart.rows:

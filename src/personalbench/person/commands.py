@@ -5,14 +5,14 @@ Heavy modules are imported inside the commands that need them.
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from personalbench.errors import UserError
+from personalbench.errors import UserError, some
 
 if TYPE_CHECKING:
     from personalbench.bundle import Bundle
@@ -129,7 +129,7 @@ def prepare(
             f"some, change the file, remove {output}, and prepare again with --topics {kept}"
         )
     for reason, ids in writing.noticed.items():
-        _say(f"noticed, {reason.replace('_', ' ')}: {', '.join(ids[:5])}{_more(ids, 5)}")
+        _say(f"noticed, {reason.replace('_', ' ')}: {some(ids, 5)}")
     for warning in warnings:
         _say(f"warning: {warning}")
 
@@ -604,7 +604,3 @@ def _say(text: str) -> None:
     """Print a text; names may hold characters that the console does not have."""
     encoding = sys.stdout.encoding or "utf-8"
     click.echo(text.encode(encoding, "backslashreplace").decode(encoding))
-
-
-def _more(items: Sequence[str], shown: int) -> str:
-    return f" and {len(items) - shown} more" if len(items) > shown else ""

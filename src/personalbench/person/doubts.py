@@ -19,13 +19,6 @@ ALIKE = 0.5
 """Jaccard index of three-word shingles from which two answers are one answer, repeated."""
 
 
-_CONTAMINATED = (
-    "Contaminated prompts: {cases}: {ngram} or more words in a row are those of the text behind "
-    "the case, which gives any twin the person's words; change their topics and prepare the "
-    "bundle anew with --topics."
-)
-
-
 @dataclass(frozen=True)
 class Doubts:
     """Case ids by what was found.
@@ -45,7 +38,6 @@ class Doubts:
     def sentences(self, limits: CopyingLimits, prompt_ngram: int) -> list[str]:
         """One for each kind that was found."""
         said = {
-            _CONTAMINATED.format(ngram=prompt_ngram, cases="{}"): self.contaminated_cases,
             "Repeated answers: {}: each is the answer to another case too, or nearly; the twin "
             "did not write about the subject.": self.repeated_answers,
             f"Copied prompts: {{}}: {limits.run_words} or more words in a row, or "
@@ -53,7 +45,10 @@ class Doubts:
             "Cut off: {}: stopped at the most tokens, or in the middle of a sentence; let the twin "
             "write on.": self.cut_off,
         }
-        return [sentence.format(", ".join(ids)) for sentence, ids in said.items() if ids]
+        return [
+            *_contaminated_said(self.contaminated_cases, prompt_ngram),
+            *(sentence.format(", ".join(ids)) for sentence, ids in said.items() if ids),
+        ]
 
 
 def doubts_about(
@@ -84,8 +79,17 @@ def doubts_about(
 
 def contaminated_sentences(cases: Sequence[Case], prompt_ngram: int) -> list[str]:
     """A sentence on contaminated prompts, where there are some."""
-    found = contaminated(cases, prompt_ngram)
-    return [_CONTAMINATED.format(ngram=prompt_ngram, cases=", ".join(found))] if found else []
+    return _contaminated_said(contaminated(cases, prompt_ngram), prompt_ngram)
+
+
+def _contaminated_said(found: Sequence[str], prompt_ngram: int) -> list[str]:
+    if not found:
+        return []
+    return [
+        f"Contaminated prompts: {', '.join(found)}: {prompt_ngram} or more words in a row are "
+        "those of the text behind the case, which gives any twin the person's words; change their "
+        "topics and prepare the bundle anew with --topics."
+    ]
 
 
 def contaminated(cases: Sequence[Case], prompt_ngram: int) -> tuple[str, ...]:

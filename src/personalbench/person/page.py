@@ -27,7 +27,7 @@ from personalbench.person.words import (
     verdict,
 )
 from personalbench.report.html import html
-from personalbench.report.section import Cell, Column, Section, Table, escaped, markdown
+from personalbench.report.section import Cell, Section, Table, columns, escaped, markdown
 from personalbench.twins.answers import Answer
 
 RULER = "ruler.svg"
@@ -224,7 +224,7 @@ def _numbers(run: Run) -> tuple[Table, ...]:
             (partly("improvement: twin less model", run, run.improvement), run.improvement),
             (partly("share of the gap closed", run, run.gap_closed), run.gap_closed),
         ]
-    tables = [Table(caption="Likeness to the person", columns=_columns("", ""), rows=tuple(rows))]
+    tables = [Table(caption="Likeness to the person", columns=columns("", ""), rows=tuple(rows))]
     if run.unrelated is not None:
         of = run.unrelated
         below = "more like the person than so many of 100 of them:"
@@ -234,7 +234,7 @@ def _numbers(run: Run) -> tuple[Table, ...]:
         tables.append(
             Table(
                 caption=f"Likeness of {of.n} unrelated writers to the person",
-                columns=_columns("", ""),
+                columns=columns("", ""),
                 rows=(
                     ("their average", of.mean),
                     ("the one in the middle (median)", of.median),
@@ -247,11 +247,10 @@ def _numbers(run: Run) -> tuple[Table, ...]:
             )
         )
     if len(run.groups) > 1:
-        lines = ("the twin", *(["the model"] if run.baseline else []), "the person")
         tables.append(
             Table(
                 caption="Group by group",
-                columns=_columns("cases", *lines),
+                columns=columns("cases", *_lines(run)),
                 rows=tuple(
                     (
                         f"{each.case_ids[0]} to {each.case_ids[-1]}",
@@ -267,10 +266,9 @@ def _numbers(run: Run) -> tuple[Table, ...]:
 
 
 def _cases(run: Run) -> tuple[Table, ...]:
-    lines = ("the twin", *(["the model"] if run.baseline else []), "the person")
     likeness = Table(
         caption="Likeness of single texts",
-        columns=_columns("case", *lines, "twin less person", "noticed"),
+        columns=columns("case", *_lines(run), "twin less person", "noticed"),
         rows=tuple(
             (
                 case.case_id,
@@ -285,7 +283,7 @@ def _cases(run: Run) -> tuple[Table, ...]:
     )
     shared = Table(
         caption="Most words in a row that the twin's answer shares with the person's texts",
-        columns=_columns("case", "with a profile text", "with a held-out text"),
+        columns=columns("case", "with a profile text", "with a held-out text"),
         rows=tuple(_shared(case) for case in run.cases),
     )
     return likeness, shared
@@ -298,10 +296,9 @@ def _shared(case: CaseScores) -> tuple[Cell, ...]:
 
 def _habits(run: Run) -> Table:
     lines = [run.twin, *([run.baseline] if run.baseline else []), run.ceiling]
-    names = ("the twin", *(["the model"] if run.baseline else []), "the person")
     return Table(
         caption="Averages over the texts",
-        columns=_columns("habit", *names, "what it says"),
+        columns=columns("habit", *_lines(run), "what it says"),
         rows=tuple(
             (habit.name, *(habit.cell(line, run.ceiling) for line in lines), habit.says)
             for habit in HABITS
@@ -309,8 +306,8 @@ def _habits(run: Run) -> Table:
     )
 
 
-def _columns(*titles: str) -> tuple[Column, ...]:
-    return tuple(Column(title) for title in titles)
+def _lines(run: Run) -> tuple[str, ...]:
+    return ("the twin", *(["the model"] if run.baseline else []), "the person")
 
 
 def _answered(value: float | None) -> Cell:

@@ -11,7 +11,7 @@ from personalbench.bundle import Bundle, freeze, load_bundle
 from personalbench.corpus.document import Document
 from personalbench.corpus.folder import SPLITS, FolderReader
 from personalbench.corpus.select import AuthorRow, CorpusReport, select
-from personalbench.errors import UserError
+from personalbench.errors import UserError, some
 from personalbench.llm.types import Ask
 from personalbench.params import CorpusParams, Params
 from personalbench.quality import QualityReport, check_bundles, check_documents
@@ -47,6 +47,15 @@ class Writing:
     documents: tuple[Document, ...]
     noticed: Mapping[str, Sequence[str]]
     quality: QualityReport
+
+    @property
+    def references(self) -> list[Document]:
+        """The person's held-out documents."""
+        return [
+            document
+            for document in self.documents
+            if document.author == self.author and document.split == "reference"
+        ]
 
 
 class TopicLine(BaseModel):
@@ -138,18 +147,14 @@ def read_topics(path: Path, writing: Writing) -> OwnTopics:
     Raises:
         UserError: A line is no topic, or of a document that is not there or was before.
     """
-    known = {
-        document.id
-        for document in writing.documents
-        if document.author == writing.author and document.split == "reference"
-    }
+    known = {document.id for document in writing.references}
     topics: dict[str, str] = {}
     for number, line in enumerate(iterate_records(path, TopicLine), start=1):
         where = f"{path}, line {number}"
         if line.document not in known:
             raise UserError(
                 f"{where}: no reference document {line.document} in {writing.source}; "
-                f"there are: {_some(sorted(known), 3)}"
+                f"there are: {some(sorted(known), 3)}"
             )
         if line.document in topics:
             raise UserError(f"{where}: {line.document} has a topic already; keep one")
@@ -275,10 +280,7 @@ def _keep_topics(bundle: Bundle, path: Path) -> None:
 
 
 def _count_cases(writing: Writing, params: Params, asked: int | None) -> int:
-    available = sum(
-        document.author == writing.author and document.split == "reference"
-        for document in writing.documents
-    )
+    available = len(writing.references)
     least = max(params.check.min_cases, params.bundle.group_size)
     there = (
         f"{writing.source}: {writing.author} has {available} reference documents"
@@ -296,7 +298,7 @@ def _count_cases(writing: Writing, params: Params, asked: int | None) -> int:
 def _require_topics(topics: OwnTopics, references: Iterable[Document]) -> None:
     absent = [document.id for document in references if document.id not in topics.topics]
     if absent:
-        raise UserError(f"{topics.path}: no topic for {_some(absent, 5)}; add a line for each")
+        raise UserError(f"{topics.path}: no topic for {some(absent, 5)}; add a line for each")
 
 
 def _called(bundle: Bundle, name: str | None) -> Bundle:
@@ -341,13 +343,8 @@ def _the_person(source: Path, author: str | None, report: CorpusReport) -> Autho
 def _because(noticed: Mapping[str, Sequence[str]]) -> str:
     """What was left out, where that may be the reason for too few documents."""
     said = "; ".join(
-        f"{reason.replace('_', ' ')}: {_some(ids, 3)}"
+        f"{reason.replace('_', ' ')}: {some(ids, 3)}"
         for reason, ids in noticed.items()
         if reason != "author_below_minimum"
     )
     return f" (left out: {said})" if said else ""
-
-
-def _some(names: Sequence[str], shown: int) -> str:
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return ", ".join(names[:shown]) + more

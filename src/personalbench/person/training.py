@@ -15,7 +15,7 @@ from personalbench.llm.types import Message, user
 from personalbench.params import FinetunedParams, ModelParams, Params
 from personalbench.person.answering import AnswerLine, answer_lines
 from personalbench.stages.personalize import written
-from personalbench.storage import write_json, write_records
+from personalbench.storage import new_folder, write_json, write_records
 from personalbench.training.adapters import RECORD, Adapter, copy_adapter, saving, served
 from personalbench.training.examples import Example, TrainingSet
 from personalbench.training.finetune import finetune, prepare, require_trainable
@@ -153,19 +153,11 @@ def require_free(folder: Path) -> None:
 
 def write_twin(twin: TrainedTwin, folder: Path) -> None:
     """Write the adapter for peft and for llama.cpp, the answers, and the diagnostic."""
-    unfinished = folder.with_name(f".{folder.name}.incomplete")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    try:
-        with saving(folder):
-            copy_adapter(twin.adapter, unfinished)
-            shutil.copyfile(served(twin.adapter, twin.base).path, unfinished / "adapter.gguf")
-            write_json(unfinished / PERPLEXITY, twin.perplexity.model_dump(mode="json"))
-            write_records(unfinished / ANSWERS, twin.lines)
-            shutil.rmtree(folder, ignore_errors=True)
-            unfinished.rename(folder)
-    except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        raise
+    with saving(folder), new_folder(folder, replace=True) as made:
+        copy_adapter(twin.adapter, made)
+        shutil.copyfile(served(twin.adapter, twin.base).path, made / "adapter.gguf")
+        write_json(made / PERPLEXITY, twin.perplexity.model_dump(mode="json"))
+        write_records(made / ANSWERS, twin.lines)
 
 
 def described(twin: TrainedTwin) -> dict[str, Any]:

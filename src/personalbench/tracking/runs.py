@@ -26,7 +26,7 @@ from personalbench.tracking.record import (
     system_points,
     training_points,
 )
-from personalbench.training.outcomes import read_outcomes
+from personalbench.training.outcomes import outcomes_of
 
 LONGEST_PARAM = 500
 """Characters; what is longer, or has several lines, is logged as its hash."""
@@ -74,7 +74,7 @@ def run_record(params: Params, results: Results, bundles: Sequence[Bundle], twin
         links=experiment_links(),
         metrics=metric_points(results, twin)
         + system_points(read_usage(paths.USAGE, [twin]), read_resources(paths.RESOURCES, [twin]))
-        + training_points(results, read_outcomes(params).get(twin, {})),
+        + training_points(results, outcomes_of(params, twin)),
         datasets=(
             DatasetRecord(
                 name=f"corpus {params.corpus.reader}",

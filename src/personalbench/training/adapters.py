@@ -6,7 +6,6 @@ is whole.
 """
 
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +20,14 @@ from personalbench.errors import UserError
 from personalbench.llm.embedded import ServedAdapter, locate, model_file
 from personalbench.params import ModelParams, TrainingParams
 from personalbench.paths import cache_folder
-from personalbench.storage import read_json, sha256_bytes, sha256_file, write_bytes, write_json
+from personalbench.storage import (
+    new_folder,
+    read_json,
+    sha256_bytes,
+    sha256_file,
+    write_bytes,
+    write_json,
+)
 from personalbench.training.examples import TrainingSet
 from personalbench.training.records import AdapterRecord
 
@@ -102,17 +108,10 @@ def write_adapter(
     folder: Path, weights: bytes, config: Mapping[str, Any], record: AdapterRecord
 ) -> Adapter:
     """Write an adapter, whole or not at all."""
-    unfinished = folder.with_name(f".{folder.name}.incomplete")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    try:
-        with saving(folder):
-            write_bytes(unfinished / WEIGHTS, weights)
-            write_json(unfinished / _CONFIG, dict(config))
-            write_json(unfinished / RECORD, record.model_dump(mode="json"))
-            os.rename(unfinished, folder)
-    except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        raise
+    with saving(folder), new_folder(folder) as made:
+        write_bytes(made / WEIGHTS, weights)
+        write_json(made / _CONFIG, dict(config))
+        write_json(made / RECORD, record.model_dump(mode="json"))
     return Adapter(folder, record)
 
 
@@ -155,11 +154,6 @@ def served(adapter: Adapter, base: ModelParams) -> ServedAdapter:
 
 def copy_adapter(adapter: Adapter, folder: Path) -> None:
     """Put an adapter where the pipeline keeps its outputs, whole or not at all."""
-    try:
-        with saving(folder):
-            folder.mkdir(parents=True)
-            for name in FILES:
-                shutil.copyfile(adapter.folder / name, folder / name)
-    except UserError:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+    with saving(folder), new_folder(folder) as made:
+        for name in FILES:
+            shutil.copyfile(adapter.folder / name, made / name)

@@ -27,14 +27,17 @@ def read_outcomes(params: Params) -> dict[str, dict[str, Outcome]]:
     Raises:
         UserError: A file is missing: the stage has to run again.
     """
-    return {
-        twin: _of_twin(twin)
-        for twin in params.twins
-        if isinstance(params.personalize.twin(twin), FinetunedParams)
-    }
+    return {twin: own for twin in params.twins if (own := outcomes_of(params, twin))}
 
 
-def _of_twin(twin: str) -> dict[str, Outcome]:
+def outcomes_of(params: Params, twin: str) -> dict[str, Outcome]:
+    """The outcomes of one twin, by author; none of a twin that is not trained.
+
+    Raises:
+        UserError: A file is missing: the stage has to run again.
+    """
+    if not isinstance(params.personalize.twin(twin), FinetunedParams):
+        return {}
     folder = paths.ADAPTERS / twin
     return {
         author: Outcome(

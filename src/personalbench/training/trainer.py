@@ -105,7 +105,7 @@ def train(
         UserError: The loss is not finite.
     """
     plan = [group for epoch in range(params.epochs) for group in batches(trained, seed, epoch)]
-    when = looks(len(plan), params.epochs)
+    looks = _looks(len(plan), params.epochs)
     run = _Run(model, params.learning_rate, len(plan), checkpoint, name)
     held = [
         Batch.of([held_out[position] for position in group], model.base.device)
@@ -121,11 +121,11 @@ def train(
         run.look(held)
     saved = time.monotonic()
     with tqdm(total=len(plan), initial=run.step, desc=f"training {name}", disable=None) as bar:
-        while run.step < len(plan) and not over(run.curve):
+        while run.step < len(plan) and not run.over():
             group = [trained[position] for position in plan[run.step]]
             run.advance(Batch.of(group, model.base.device))
             bar.update()
-            if run.step in when:
+            if run.step in looks:
                 run.look(held)
                 bar.set_postfix(held_out=f"{run.curve[-1].held_out:.3f}")
             if time.monotonic() - saved >= save_seconds:
@@ -149,32 +149,10 @@ def _seconds(model: Adapted, trained: Sequence[Tokens], plan: Sequence[list[int]
     return seconds * sum(sizes) / sizes[0] * _WITH_LOOKS
 
 
-def looks(steps: int, epochs: int) -> set[int]:
+def _looks(steps: int, epochs: int) -> set[int]:
     """The steps after which the held-out documents are looked at."""
     count = epochs * _LOOKS_AN_EPOCH
     return {max(1, round(steps * number / count)) for number in range(1, count + 1)}
-
-
-def over(curve: Sequence[CurvePoint]) -> bool:
-    """Whether the held-out loss has stopped falling."""
-    return len(curve) - 1 - curve.index(lowest(curve)) >= _PATIENCE
-
-
-def warm_up_steps(steps: int) -> int:
-    """Steps in which the learning rate rises."""
-    return max(1, round(_WARM_UP * steps))
-
-
-def require_finite(name: str, step: int, *values: float) -> None:
-    """Make sure that training goes anywhere.
-
-    Raises:
-        UserError: A loss or a gradient is not finite.
-    """
-    if not all(map(math.isfinite, values)):
-        raise UserError(
-            f"training {name}: the loss is not finite at step {step}; try a smaller learning_rate"
-        )
 
 
 class _Run:
@@ -187,7 +165,7 @@ class _Run:
         self._name = name
         self._checkpoint = checkpoint
         self._optimizer = torch.optim.AdamW(model.parameters, lr=rate, weight_decay=0.0)
-        warm_up = warm_up_steps(steps)
+        warm_up = max(1, round(_WARM_UP * steps))
         self._schedule = torch.optim.lr_scheduler.LambdaLR(
             self._optimizer,
             # Up to the rate, then down to zero, both in a straight line.
@@ -200,12 +178,17 @@ class _Run:
         if checkpoint.exists():
             self._load()
 
+    def over(self) -> bool:
+        """Whether the held-out loss has stopped falling."""
+        return len(self.curve) - 1 - self.curve.index(lowest(self.curve)) >= _PATIENCE
+
     def _require_finite(self, *values: float) -> None:
-        try:
-            require_finite(self._name, self.step + 1, *values)
-        except UserError:
+        if not all(map(math.isfinite, values)):
             self._checkpoint.unlink(missing_ok=True)
-            raise
+            raise UserError(
+                f"training {self._name}: the loss is not finite at step {self.step + 1}; "
+                "try a smaller learning_rate"
+            )
 
     def advance(self, batch: Batch) -> None:
         """One step."""

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
 from personalbench.bundle import Bundle
-from personalbench.errors import UserError
+from personalbench.errors import UserError, some
 from personalbench.storage import iterate_records
 from personalbench.text.normalise import normalise
 from personalbench.text.tokenise import words
@@ -116,10 +116,9 @@ def read_answers(
         raise UserError(f"{path}: empty; {_LIKE}")
     absent = [_named(key, alone) for key in cases if key not in found]
     if absent and not allow_missing:
-        more = f" and {len(absent) - _SHOWN} more" if len(absent) > _SHOWN else ""
         raise UserError(
-            f"{path}: no answer to {', '.join(absent[:_SHOWN])}{more}; answer them, or count "
-            f"them as failed: {_ALLOW}"
+            f"{path}: no answer to {some(absent, _SHOWN)}; answer them, or count them as failed: "
+            f"{_ALLOW}"
         )
     # Nobody knows what the program saw: copying is looked for in the whole profile.
     profiles = {
