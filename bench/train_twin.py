@@ -21,8 +21,9 @@ from peft import LoraConfig, get_peft_model
 from personalbench.corpus.sotu import SotuReader
 from personalbench.llm.embedded import MODEL_FILES
 from personalbench.params import ModelParams, TrainingParams
-from personalbench.training.base import BaseModel, Tokens, lora_config
 from personalbench.training.examples import Example
+from personalbench.training.learner import Tokens, encode
+from personalbench.training.torch_model import TorchModel, lora_config
 from personalbench.training.trainer import train
 
 WORDS = 190  # a passage ends with the sentence in which it reaches them: 200 on average
@@ -51,10 +52,10 @@ def main() -> None:
         whole(documents)
         return
     examples = passages(22)
-    base = BaseModel.load(SPEC, torch.float32)
+    base = TorchModel.load(SPEC, torch.float32)
     plain = measured("plain loop, float32", lambda: plain_loop(base, examples[:4]))
     for precision in (torch.float32, torch.bfloat16):
-        base = BaseModel.load(SPEC, precision)
+        base = TorchModel.load(SPEC, precision)
         speed = measured(f"ours, {precision}", lambda base=base: trained(base, examples, 1))
         print(f"{precision} against the plain loop: {speed / plain:.2f} times the tokens/s")
 
@@ -86,11 +87,11 @@ def memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def plain_loop(base: BaseModel, examples: list[Example]) -> int:
+def plain_loop(base: TorchModel, examples: list[Example]) -> int:
     """One document a step, all logits, labels that hide the prompt."""
     model = get_peft_model(base.network, LoraConfig(**lora_config(16)))
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-3)
-    encoded = base.encode(examples, 512)
+    encoded = encode(base, SPEC, examples, 512)
     for each in encoded:
         ids = torch.tensor([each.ids])
         labels = ids.clone()
@@ -102,9 +103,9 @@ def plain_loop(base: BaseModel, examples: list[Example]) -> int:
     return count(encoded)
 
 
-def trained(base: BaseModel, examples: list[Example], epochs: int) -> int:
+def trained(base: TorchModel, examples: list[Example], epochs: int) -> int:
     """Our loop; the looks at the held-out documents take their time too."""
-    encoded = base.encode(examples, 512)
+    encoded = encode(base, SPEC, examples, 512)
     held_out = max(2, len(encoded) // 11)
     with tempfile.TemporaryDirectory() as folder:
         result = train(
@@ -130,8 +131,8 @@ def whole(documents: int) -> None:
     """The bound: 200 documents of 200 words, two epochs."""
     started = time.perf_counter()
     examples = passages(documents + documents // 10)
-    base = BaseModel.load(SPEC)
-    measured(f"{documents} documents, {base.precision}", lambda: trained(base, examples, EPOCHS))
+    base = TorchModel.load(SPEC)
+    measured(f"{documents} documents, {base.dtype}", lambda: trained(base, examples, EPOCHS))
     seconds = (time.perf_counter() - started) * DOCUMENTS / documents
     print(
         f"{DOCUMENTS} documents: {seconds:.0f} s (bound {SECONDS}), {memory():.1f} GiB ({MEMORY})"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from gguf import GGUFReader, GGUFWriter
-from safetensors.torch import save_file
+from safetensors.numpy import save_file
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from personalbench.errors import UserError
@@ -16,9 +16,10 @@ from personalbench.llm import embedded
 from personalbench.llm.embedded import MODEL_FILES, ModelFile, ServedAdapter, locate
 from personalbench.params import ModelParams
 from personalbench.storage import sha256_file
-from personalbench.training.base import SCALE, BaseModel
 from personalbench.training.examples import Example
 from personalbench.training.gguf import interleaved, write_gguf
+from personalbench.training.learner import SCALE, encode
+from personalbench.training.torch_model import TorchModel
 
 PROMPTS = ("Write a short letter about the wind.", "harbour", "Who was it? No one said.")
 PACKAGED = MODEL_FILES["smollm2-135m"]
@@ -93,7 +94,7 @@ def write_llama(model: LlamaForCausalLM, path: Path) -> None:
     writer.close()
 
 
-def by_torch(base: BaseModel) -> list[torch.Tensor]:
+def by_torch(base: TorchModel) -> list[torch.Tensor]:
     """Log-probabilities of the first token of each answer."""
     found = []
     for prompt in PROMPTS:
@@ -165,7 +166,7 @@ DOCUMENTS = (
 def test_training_reads_prompts_and_documents_in_the_tokens_of_the_server(
     spec: ModelParams,
 ) -> None:
-    base = BaseModel.load(spec, torch.float32)
+    base = TorchModel.load(spec, torch.float32)
     examples = [Example(str(n), PROMPTS[0] + text, text) for n, text in enumerate(DOCUMENTS)]
     with embedded.embedded_servers(spec) as (address,):
 
@@ -177,7 +178,7 @@ def test_training_reads_prompts_and_documents_in_the_tokens_of_the_server(
             ).json()
             return answer
 
-        for example, encoded in zip(examples, base.encode(examples, 256), strict=True):
+        for example, encoded in zip(examples, encode(base, spec, examples, 256), strict=True):
             chat = [{"role": "user", "content": example.prompt}]
             prompt = post("/apply-template", {"messages": chat})["prompt"]
             # As the server reads a prompt: with special tokens, and what it puts before it.
@@ -192,7 +193,7 @@ def test_training_reads_prompts_and_documents_in_the_tokens_of_the_server(
 def test_llama_cpp_with_the_adapter_computes_what_torch_computes(
     tmp_path: Path, spec: ModelParams
 ) -> None:
-    base = BaseModel.load(spec, torch.float32)
+    base = TorchModel.load(spec, torch.float32)
     plain = by_torch(base)
     assert difference(plain, by_llama_cpp(spec, None)) < KEYS_IN_8_BITS
     adapted = base.adapted(4, seed=1)

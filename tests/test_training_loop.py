@@ -1,5 +1,6 @@
 """The training loop on a tiny model: loss, batches, early stop, checkpoints."""
 
+import json
 import os
 import signal
 import subprocess
@@ -7,18 +8,26 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from safetensors.torch import load_file
+from safetensors import safe_open
+from safetensors.numpy import load_file
 
 from personalbench.errors import UserError
 from personalbench.params import TrainingParams
 from personalbench.training import trainer
-from personalbench.training.base import Tokens
-from personalbench.training.loss import Batch, evaluate, learn
-from personalbench.training.trainer import TOKENS_A_BATCH, Trained, batches, train
+from personalbench.training.learner import Tokens
+from personalbench.training.torch_model import TorchLearner
+from personalbench.training.trainer import (
+    TOKENS_A_BATCH,
+    Trained,
+    batches,
+    learning_rate,
+    train,
+)
 from tiny_model import tiny_examples, tiny_model
 
 PARAMS = TrainingParams(epochs=3, rank=2, learning_rate=0.02)
@@ -42,7 +51,7 @@ def test_loss_and_gradient_are_those_of_the_whole_logits_over_document_tokens() 
     with torch.no_grad():  # B is zero at first, and so would be half of the gradients
         for each in model.parameters:
             each.normal_(0, 0.1)
-    total = learn(model, Batch.of(examples, base.device))
+    total, norm = model.learn(examples)
     found = [each.grad.clone() for each in model.parameters if each.grad is not None]
     for each in model.parameters:
         each.grad = None
@@ -52,14 +61,26 @@ def test_loss_and_gradient_are_those_of_the_whole_logits_over_document_tokens() 
         logits = base.network(input_ids=ids).logits[0, example.start - 1 : -1]
         target = ids[0, example.start :]
         summed = summed + torch.nn.functional.cross_entropy(logits, target, reduction="sum")
-    tokens = sum(len(example.ids) - example.start for example in examples)
-    (summed / tokens).backward()
+    assert sum(example.targets for example in examples) == sum(
+        len(example.ids) - example.start for example in examples
+    )
+    (summed / sum(example.targets for example in examples)).backward()
     assert total == pytest.approx(summed.item(), rel=1e-5)
-    assert evaluate(model, Batch.of(examples, base.device)) == pytest.approx(total, rel=1e-6)
+    assert model.evaluate(examples) == pytest.approx(total, rel=1e-6)
     assert len(found) == 2 * 7 * 2
-    for own, each in zip(found, model.parameters, strict=True):
-        assert each.grad is not None and own.abs().max() > 0
-        torch.testing.assert_close(own, each.grad, rtol=1e-4, atol=1e-6)
+    wanted = [each.grad for each in model.parameters if each.grad is not None]
+    whole = torch.cat([each.flatten() for each in wanted]).norm().item()
+    assert norm == pytest.approx(whole, rel=1e-4) and whole > 1
+    for own, each in zip(found, wanted, strict=True):  # shortened to a length of 1
+        assert own.abs().max() > 0
+        torch.testing.assert_close(own, each / whole, rtol=1e-4, atol=1e-6)
+
+
+def test_the_learning_rate_rises_for_a_tenth_of_the_steps_and_falls_to_zero() -> None:
+    rates = [learning_rate(0.5, step, 40) for step in range(40)]
+    assert rates[:4] == pytest.approx([0.125, 0.25, 0.375, 0.5])
+    assert rates[4] == 0.5 and rates[22] == pytest.approx(0.25)
+    assert rates[39] == pytest.approx(0.5 / 36)
 
 
 @given(
@@ -103,8 +124,9 @@ def test_training_lowers_the_held_out_loss_and_keeps_the_best_weights(tmp_path: 
     assert lowest.held_out < 0.8 * first.held_out
     model = tiny_model().adapted(PARAMS.rank, seed=9)
     model.load(result.weights)
-    held = Batch.of(tiny_examples(4, first=30), torch.device("cpu"))
-    assert evaluate(model, held) / len(held.target) == pytest.approx(lowest.held_out, rel=1e-4)
+    held = tiny_examples(4, first=30)
+    loss = model.evaluate(held) / sum(example.targets for example in held)
+    assert loss == pytest.approx(lowest.held_out, rel=1e-4)
 
 
 def test_training_stops_when_the_held_out_loss_rises(tmp_path: Path) -> None:
@@ -122,10 +144,10 @@ def test_a_loss_that_is_not_finite_is_one_line(
 ) -> None:
     steps = iter([1.0, float("nan")])
 
-    def diverge(model: object, batch: object) -> float:
-        return next(steps)
+    def diverge(model: object, batch: object) -> tuple[float, float]:
+        return next(steps), 1.0
 
-    monkeypatch.setattr(trainer, "learn", diverge)
+    monkeypatch.setattr(TorchLearner, "learn", diverge)
     with pytest.raises(UserError, match=r"training ada: the loss is not finite at step 2; try a"):
         trained(tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -134,7 +156,7 @@ def test_a_loss_that_is_not_finite_is_one_line(
 SCRIPT = """
 import sys
 from pathlib import Path
-from safetensors.torch import save_file
+from safetensors.numpy import save_file
 from personalbench.training import trainer
 from test_training_loop import PARAMS
 from tiny_model import tiny_examples, tiny_model
@@ -159,10 +181,11 @@ def test_a_killed_training_goes_on_and_ends_the_same(tmp_path: Path) -> None:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
     assert checkpoint.exists() and not (tmp_path / "weights.safetensors").exists()
-    step = torch.load(checkpoint, weights_only=True)["step"]
+    with safe_open(checkpoint, "numpy") as file:
+        step = json.loads(file.metadata()["progress"])["step"]
     assert 0 < step < undisturbed.steps
     again = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert again.stdout.strip() == str(undisturbed.curve)
     weights = load_file(tmp_path / "weights.safetensors")
     assert weights.keys() == undisturbed.weights.keys()
-    assert all(torch.equal(weights[name], undisturbed.weights[name]) for name in weights)
+    assert all(np.array_equal(weights[name], undisturbed.weights[name]) for name in weights)

@@ -1,60 +1,33 @@
-"""The study's parameters and its tables."""
+"""The study's parameters, its figures and its tables."""
 
-import importlib.util
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from people import bundle
+from personalbench.errors import UserError
 from personalbench.metrics.estimate import missing
 from personalbench.params import load_params
 from personalbench.scores import AnswerScores, EncoderIdentity, GroupScores, Scores
+from personalbench.twins.answers import CUT_AT_MAX_TOKENS, Answer
+from test_training_report import outcome
 
 STUDY = Path(__file__).parents[1] / "docs" / "study"
+ENCODER = EncoderIdentity(family="luar", name="e", revision="1", max_length=9)
 
 
 @pytest.fixture(scope="module")
-def summary() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("summary", STUDY / "summary.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def study() -> Iterator[tuple[ModuleType, ModuleType]]:
+    """Its two programs."""
+    sys.path.insert(0, str(STUDY))
+    import figures
+    import summary
 
-
-def line(name: str, likeness: dict[str, list[float]], copied: tuple[str, ...] = ()) -> Scores:
-    """Groups of one case; ``copied`` names authors whose first answer is copied."""
-    groups = [
-        GroupScores(author=author, source=name, case_ids=(f"case_{n}",), likeness=value)
-        for author, values in likeness.items()
-        for n, value in enumerate(values)
-    ]
-    cases = [
-        AnswerScores(
-            author=group.author,
-            case_id=group.case_ids[0],
-            source=name,
-            words=9,
-            tokens=None,
-            metrics={},
-            copied=group.author in copied and group.case_ids == ("case_0",),
-        )
-        for group in groups
-    ]
-    return Scores(
-        line=name,
-        encoder=EncoderIdentity(family="luar", name="e", revision="1", max_length=9),
-        answers=len(cases),
-        failed=0,
-        copied=len(copied),
-        judge_failures=missing("none"),
-        truncated=0,
-        unreliable=0,
-        leftover={},
-        summary={},
-        groups=tuple(groups),
-        cases=tuple(cases),
-    )
+    yield figures, summary
+    sys.path.remove(str(STUDY))
 
 
 def test_the_parameters_are_those_of_this_release() -> None:
@@ -68,30 +41,116 @@ def test_the_parameters_are_those_of_this_release() -> None:
     assert study.models == shipped.models and study.judge == shipped.judge
 
 
-def test_the_table_has_paired_differences_and_places_between_floor_and_ceiling(
-    summary: ModuleType,
+def test_figures_are_numbers_of_groups_and_trainings(
+    study: tuple[ModuleType, ModuleType],
 ) -> None:
-    scores = {
-        "ceiling": line("ceiling", {"a": [0.8], "b": [0.9]}),
-        "non_personalized": line("non_personalized", {"a": [0.4], "b": [0.5]}),
-        "few_shot": line("few_shot", {"a": [0.9, 0.5], "b": [0.6]}, copied=("a",)),
-        "finetuned": line("finetuned", {"a": [0.6], "b": [0.8]}),
-        "floor": line("floor", {"a": [0.5, 0.6], "b": [0.85, 0.95]}),
-    }
+    figures, _ = study
+    bundles = [bundle("ada"), bundle("ben")]
+    groups = [
+        GroupScores(author=author, source="t", case_ids=cases, likeness=value)
+        for author, cases, value in (
+            ("ada", ("case_0001", "case_0002"), 0.51239),
+            ("ada", ("case_0003", "case_0004"), 0.25),
+            ("ben", ("case_0001", "case_0002"), 0.75),
+        )
+    ]
+    cases = [
+        AnswerScores(
+            author=author, case_id=case, source="t", words=9, tokens=9, metrics={},
+            copied=(author, case) == ("ada", "case_0004"),
+        )
+        for author in ("ada", "ben")
+        for case in ("case_0001", "case_0002", "case_0003", "case_0004")
+    ]  # fmt: skip
+    scores = Scores(
+        line="t", encoder=ENCODER, answers=8, failed=1, copied=1, judge_failures=missing("none"),
+        truncated=0, unreliable=0, leftover={}, summary={}, groups=tuple(groups),
+        cases=tuple(cases),
+    )  # fmt: skip
+    answers = [
+        Answer(author=c.author, case_id=c.case_id, source="t", text="SECRET", flags=flags)
+        for c, flags in zip(cases, [(CUT_AT_MAX_TOKENS,), (), ("other",), *[()] * 5], strict=True)
+    ]
+    made = figures.figures(scores, answers, bundles, {"ben": outcome("ben", 0.0)})
+    assert (made.answers, made.failed, made.cut, made.copied) == (8, 1, 1, 1)
+    ada, ben = made.authors[1], made.authors[2]
+    assert (ada.groups, ada.uncopied, ada.training) == ((0.5124, 0.25), (0.5124,), None)
+    assert ben.groups == ben.uncopied == (0.75,)
+    assert ben.training.held_out == (4.0, 3.0) and ben.training.best == 5
+    text = made.model_dump_json()
+    assert not any(word in text for word in ("ada", "ben", "SECRET", "case_"))
+
+
+def lines_of(figures: ModuleType, values: dict[str, dict[int, list[float]]]) -> dict[str, object]:
+    """Lines; an author's last group of few_shot holds a copied answer if there are two."""
+    return {
+        name: figures.LineFigures(
+            line=name, bundles="b", encoder=ENCODER, answers=3, failed=0, cut=2,
+            copied=int(name == "few_shot"),
+            authors={
+                number: figures.AuthorFigures(
+                    groups=tuple(own),
+                    uncopied=tuple(own[:1] if name == "few_shot" else own),
+                    training=None,
+                )
+                for number, own in authors.items()
+            },
+        )
+        for name, authors in values.items()
+    }  # fmt: skip
+
+
+def test_the_table_has_paired_differences_and_places_between_floor_and_ceiling(
+    study: tuple[ModuleType, ModuleType],
+) -> None:
+    figures, summary = study
+    lines = lines_of(
+        figures,
+        {
+            "ceiling": {1: [0.8], 2: [0.9], 3: [0.9]},
+            "non_personalized": {1: [0.4], 2: [0.5], 3: [0.5]},
+            "few_shot": {1: [0.5, 0.9], 2: [0.6], 3: [0.6]},
+            "finetuned": {1: [0.6], 2: [0.8], 3: [0.7]},
+            "floor": {1: [0.5, 0.6], 2: [0.85, 0.95], 3: [0.6, 0.65]},
+        },
+    )
     rows = {
         cells[1]: cells[2:-1]
         for cells in (
             [cell.strip() for cell in row.split("|")]
-            for row in summary.likeness_table(scores, 200, 1)[2:]
+            for row in list(summary.likeness_table(lines, 5000, 1))[2:]
         )
     }
-    # a: 0.6 - 0.4, b: 0.8 - 0.5; few_shot has 0.7 and 0.6, without the copy 0.5 and 0.6.
-    likeness, over_base, over_few, uncopied, above, closed, copied = rows["finetuned"]
-    assert likeness.startswith("0.700 [")
-    assert over_base.startswith("0.250 [0.200, 0.300]")
-    assert over_few.startswith("0.050 [-0.100, 0.200]")
-    assert uncopied.startswith("0.150 [0.100, 0.200]")
-    assert above == "1 of 2"
-    assert closed.startswith("0.625 [0.500, 0.750]")  # 0.2 of 0.4 and 0.3 of 0.4
-    assert copied == "0 of 2" and rows["few_shot"][6] == "1 of 3"
+    # Over the baseline 0.2, 0.3, 0.2; few_shot has 0.7, 0.6, 0.6, without the copy 0.5, 0.6, 0.6.
+    likeness, over_base, over_few, uncopied, above, closed, copied, cut = rows["finetuned"]
+    assert likeness.startswith("0.700 [0.6")
+    assert over_base.startswith("0.233 [0.200, 0.300]")
+    assert over_few.startswith("0.067 [-0.100, 0.200]")
+    assert uncopied.startswith("0.133 [0.100, 0.200]")
+    assert above == "2 of 3"  # 0.6 > 0.55, 0.8 < 0.9, 0.7 > 0.625
+    assert closed.startswith("0.583 [0.500, 0.750]")  # 0.2 of 0.4, 0.3 of 0.4, 0.2 of 0.4
+    assert (copied, cut) == ("0 of 3", "2 of 3") and rows["few_shot"][6] == "1 of 3"
     assert rows["ceiling"][1:4] == ["", "", ""] and rows["floor"][4] == ""
+
+
+def test_lines_of_two_runs_make_no_table(
+    study: tuple[ModuleType, ModuleType], tmp_path: Path
+) -> None:
+    figures, summary = study
+    with pytest.raises(UserError, match=r"no figures; run python docs/study/figures\.py first"):
+        summary.read_figures(tmp_path, ["finetuned"])
+    for name, bundles in (("ceiling", "b"), ("finetuned", "c")):
+        line = lines_of(figures, {name: {1: [0.5]}})[name].model_copy(update={"bundles": bundles})
+        (tmp_path / f"{name}.json").write_text(line.model_dump_json())
+    with pytest.raises(UserError, match=r"finetuned: of other bundles or another encoder than"):
+        summary.read_figures(tmp_path, ["finetuned"])
+
+
+def test_the_page_has_the_tables_of_the_committed_figures(
+    study: tuple[ModuleType, ModuleType],
+) -> None:
+    _, summary = study
+    params = load_params(STUDY / "params.yaml")
+    lines = summary.read_figures(STUDY / "figures", params.twins)
+    page = (STUDY / "README.md").read_text(encoding="utf-8")
+    assert "\n".join(summary.tables(lines, params.score.bootstrap, params.seed)) in page

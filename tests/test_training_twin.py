@@ -70,6 +70,7 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         {"spec": SPEC.model_copy(update={"revision": "0" * 64})},
         {"examples": replace(SET, trained=SET.trained[::-1])},
         {"examples": replace(SET, held_out=SET.held_out[:1])},
+        {"params": PARAMS.model_copy(update={"engine": "mlx"})},
         {"params": PARAMS.model_copy(update={"rank": 8})},
         {"params": PARAMS.model_copy(update={"learning_rate": 2e-3})},
         {"seed": 2},
@@ -144,8 +145,10 @@ def test_a_full_disk_leaves_nothing_half_written(
 
 def test_what_can_not_be_trained_is_said_before_any_work() -> None:
     server = SPEC.model_copy(update={"kind": "server", "endpoints": ["http://127.0.0.1:1/v1"]})
-    with pytest.raises(UserError, match=r"only embedded models are trained here.*trained-twin\.md"):
+    with pytest.raises(UserError, match=r"^models: .*: engine peft trains models of kind embedded"):
         finetune.require_trainable(server, PARAMS)
+    with pytest.raises(UserError, match=r"engine mlx trains models of kind server only; take"):
+        finetune.require_trainable(SPEC, TrainingParams(engine="mlx"))
     gemma = MODEL_FILES["gemma3-270m"].sha256
     other = SPEC.model_copy(update={"id": "gemma3-270m", "revision": gemma})
     with pytest.raises(UserError, match="llama models only, and this is gemma3; name another"):
@@ -167,33 +170,30 @@ def test_answers_of_an_adapter_are_kept_apart(tmp_path: Path) -> None:
 # --- the whole way ---------------------------------------------------------------------
 
 
+SECTION = FinetunedParams(method="finetuned", documents=20, epochs=1, rank=4, max_length=128)
+
+
 @contextmanager
-def project(bundles: list[Bundle]) -> Iterator[tuple[Params, Stub]]:
-    """Bundles in place, topics by a stub, and the embedded model as generator."""
+def project(
+    bundles: list[Bundle], section: FinetunedParams = SECTION, generator: ModelParams = SPEC
+) -> Iterator[tuple[Params, Stub]]:
+    """Bundles in place, topics by a stub, and a real generator."""
 
     def topic(body: dict[str, object], count: int) -> Says:
         return Says(content="The text is about a day.")
 
     with Stub(topic) as stub:
         shipped = load_params(Path(__file__).parents[1] / "params.yaml")
+        topics = {"prompt_model": "stub", "genre": "letter"}
+        answers = {"generator": "own", "max_tokens": 16, "finetuned": section}
         params = shipped.model_copy(
             update={
                 "seed": 7,
                 "templates": None,
                 "twins": ["finetuned"],
-                "bundle": shipped.bundle.model_copy(
-                    update={"prompt_model": "stub", "genre": "letter"}
-                ),
-                "models": {"stub": stub.spec(), "smollm2-135m": SPEC},
-                "personalize": shipped.personalize.model_copy(
-                    update={
-                        "generator": "smollm2-135m",
-                        "max_tokens": 16,
-                        "finetuned": FinetunedParams(
-                            method="finetuned", documents=20, epochs=1, rank=4, max_length=128
-                        ),
-                    }
-                ),
+                "bundle": shipped.bundle.model_copy(update=topics),
+                "models": {"stub": stub.spec(), "own": generator, "smollm2-135m": SPEC},
+                "personalize": shipped.personalize.model_copy(update=answers),
             }
         )
         identity = ModelIdentity(id=stub.spec().id, revision=stub.spec().revision)
@@ -229,7 +229,8 @@ def test_the_stage_trains_every_author_once_and_answers_with_each_adapter(
         outcomes = read_outcomes(params)["finetuned"]
         assert list(outcomes) == ["ada", "ben"] and outcomes["ben"].perplexity.documents == 5
         weights = [
-            load_file(paths.ADAPTERS / "finetuned" / each / WEIGHTS) for each in ("ada", "ben")
+            load_file(paths.ADAPTERS / "finetuned" / each / WEIGHTS["peft"])
+            for each in ("ada", "ben")
         ]
         assert not all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
         quality = read_json(paths.ADAPTERS / "finetuned" / "quality.json")
@@ -243,7 +244,7 @@ def test_the_stage_trains_every_author_once_and_answers_with_each_adapter(
         def never(*_: object, **__: object) -> None:
             raise AssertionError("trained twice")
 
-        monkeypatch.setattr("personalbench.training.trainer.train", never)
+        monkeypatch.setattr(finetune, "train", never)
         personalize.run(params, "finetuned")
         assert before == {path: path.read_bytes() for path in paths.ADAPTERS.rglob("*.safetensors")}
         assert read_records(paths.ANSWERS / "finetuned.jsonl", Answer) == answers
@@ -265,9 +266,16 @@ def test_the_stage_trains_every_author_once_and_answers_with_each_adapter(
         result = CliRunner().invoke(main, command)
         assert result.exit_code == 0, result.output
         assert json.loads(result.stdout)["training"]["author"] == "ada"
-        assert (tmp_path / "mine" / WEIGHTS).read_bytes() == before[
-            paths.ADAPTERS / "finetuned" / "ada" / WEIGHTS
+        assert (tmp_path / "mine" / WEIGHTS["peft"]).read_bytes() == before[
+            paths.ADAPTERS / "finetuned" / "ada" / WEIGHTS["peft"]
         ]
+        again = CliRunner().invoke(main, command)
+        assert (again.exit_code, again.stdout) == (0, result.stdout)
+        other = CliRunner().invoke(main, [*command, "--rank", "2"])
+        assert other.exit_code == 2
+        assert other.stderr.splitlines()[-1] == (
+            "Error: mine: holds a twin of another training; name another folder"
+        )
         lines = (tmp_path / "mine" / "answers.jsonl").read_text().splitlines()
         assert [json.loads(line)["output"] for line in lines] == [
             answer.text for answer in answers if answer.author == "ada"

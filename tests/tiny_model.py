@@ -3,12 +3,13 @@
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from personalbench.training.base import BaseModel, Tokens
+from personalbench.training.learner import Tokens
+from personalbench.training.torch_model import TorchModel
 
 VOCABULARY = 64
 
 
-def tiny_model(precision: torch.dtype = torch.float32) -> BaseModel:
+def tiny_model(precision: torch.dtype = torch.float32) -> TorchModel:
     """Two layers of 32 dimensions; always the same weights."""
     torch.manual_seed(0)
     config = LlamaConfig(
@@ -22,7 +23,7 @@ def tiny_model(precision: torch.dtype = torch.float32) -> BaseModel:
         tie_word_embeddings=True,
         initializer_range=0.3,
     )
-    return BaseModel(LlamaForCausalLM(config), None, torch.device("cpu"), precision)
+    return TorchModel(LlamaForCausalLM(config), None, torch.device("cpu"), precision)
 
 
 def tiny_examples(count: int, first: int = 0) -> list[Tokens]:

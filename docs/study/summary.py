@@ -1,109 +1,134 @@
-"""Tables of the study, from the scores of the last run: python docs/study/summary.py"""
+"""Tables of the study, from the figures in docs/study/figures: python docs/study/summary.py"""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from personalbench import paths
+from figures import FIGURES, LineFigures
+
+from personalbench.errors import UserError, some
 from personalbench.metrics.estimate import Estimate
 from personalbench.metrics.statistics import bootstrap_mean
 from personalbench.params import load_params
-from personalbench.report.results import load_results
-from personalbench.scores import Scores
 from personalbench.storage import read_json
-from personalbench.training.adapters import RECORD
-from personalbench.training.perplexity import Perplexity
-from personalbench.training.records import AdapterRecord
 
-REFERENCE = ("ceiling", "floor")
+REFERENCES = ("ceiling", "floor")
+BASELINE, RIVAL = "non_personalized", "few_shot"
 
 
 def main() -> None:
     """Print the tables as Markdown."""
-    params = load_params()
-    scores = load_results(paths.SCORES, params.twins).scores
-    print("\n".join(likeness_table(scores, params.score.bootstrap, params.seed)))
-    for twin in params.twins:
-        lines = training_table(paths.ADAPTERS / twin)
-        if lines:
-            print("\n".join(["", f"Training of {twin}:", "", *lines]))
+    params = load_params(Path(__file__).with_name("params.yaml"))
+    lines = read_figures(FIGURES, params.twins)
+    print("\n".join(tables(lines, params.score.bootstrap, params.seed)))
 
 
-def by_author(line: Scores, without_copied: bool = False) -> dict[str, float]:
-    """Mean 5v5 likeness of each author; a group with a copied answer may be left out."""
-    copied = {(case.author, case.case_id) for case in line.cases if case.copied}
-    values: dict[str, list[float]] = defaultdict(list)
-    for group in line.groups:
-        if not (without_copied and any((group.author, case) in copied for case in group.case_ids)):
-            values[group.author].append(group.likeness)
-    return {author: sum(own) / len(own) for author, own in values.items()}
+def read_figures(folder: Path, twins: Sequence[str]) -> dict[str, LineFigures]:
+    """The lines that are there, in the order of the report.
 
-
-def likeness_table(scores: Mapping[str, Scores], replicates: int, seed: int) -> list[str]:
-    """Every line's likeness, its place between floor and ceiling, and its copying."""
-    rows = [
-        "| line | LUAR 5v5 | less non_personalized | less few_shot | less few_shot, no copies "
-        "| above floor | gap closed | copied |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    floor, ceiling = by_author(scores["floor"]), by_author(scores["ceiling"])
-    base = by_author(scores["non_personalized"])
-    for name, line in scores.items():
-        own = by_author(line)
-        cells = [name, _shown(_mean(own, replicates, seed))]
-        for other in ("non_personalized", "few_shot"):
-            for without_copied in (False, True) if other == "few_shot" else (False,):
-                left = by_author(line, without_copied)
-                right = by_author(scores[other], without_copied)
-                paired = {
-                    author: left[author] - right[author] for author in left if author in right
-                }
-                known = name not in (*REFERENCE, other)
-                cells.append(_shown(_mean(paired, replicates, seed)) if known else "")
-        shared = [author for author in own if author in floor]
-        above = sum(own[author] > floor[author] for author in shared)
-        closed = {
-            author: (own[author] - base[author]) / (ceiling[author] - base[author])
-            for author in own
-            if author in base and ceiling.get(author, base[author]) > base[author]
-        }
-        twin = name not in REFERENCE
-        cells += [
-            f"{above} of {len(shared)}" if name != "floor" else "",
-            _shown(_mean(closed, replicates, seed)) if twin and name != "non_personalized" else "",
-            f"{line.copied} of {line.answers}" if twin else "",
-        ]
-        rows.append(f"| {' | '.join(cells)} |")
-    return rows
-
-
-def training_table(folder: Path) -> list[str]:
-    """Loss before and after, and the reference documents' perplexity, an author a row.
-
-    Authors have numbers here: nothing of the corpus stands in a table.
+    Raises:
+        UserError: Two of them are not of one run, or none is there.
     """
-    records = sorted(folder.glob(f"*/{RECORD}"))
-    if not records:
+    names = [name for name in ("ceiling", *twins, "floor") if (folder / f"{name}.json").is_file()]
+    if not names:
+        raise UserError(f"{folder}: no figures; run python docs/study/figures.py first")
+    lines = {name: LineFigures.model_validate(read_json(folder / f"{name}.json")) for name in names}
+    first = lines[names[0]]
+    strange = [
+        name
+        for name, line in lines.items()
+        if (line.bundles, line.encoder) != (first.bundles, first.encoder)
+    ]
+    if strange:
+        raise UserError(
+            f"{folder}: {some(strange, 3)}: of other bundles or another encoder than {names[0]}; "
+            "run python docs/study/figures.py again"
+        )
+    return lines
+
+
+def tables(lines: Mapping[str, LineFigures], replicates: int, seed: int) -> Iterator[str]:
+    """All tables, as Markdown."""
+    yield from likeness_table(lines, replicates, seed)
+    for name, line in lines.items():
+        rows = training_table(line)
+        if rows:
+            yield from ("", f"Training of {name}:", "", *rows)
+
+
+def by_author(line: LineFigures, uncopied: bool = False) -> dict[int, float]:
+    """Mean likeness of each author's groups; those with a copied answer may be left out."""
+    values = {
+        number: author.uncopied if uncopied else author.groups
+        for number, author in line.authors.items()
+    }
+    return {number: sum(own) / len(own) for number, own in values.items() if own}
+
+
+def likeness_table(lines: Mapping[str, LineFigures], replicates: int, seed: int) -> Iterator[str]:
+    """Every line's likeness, its place between floor and ceiling, and its copying."""
+    yield (
+        f"| line | LUAR 5v5 | less {BASELINE} | less {RIVAL} | less {RIVAL}, no copies "
+        "| above floor | gap closed | copied | cut |"
+    )
+    yield "|---|---|---|---|---|---|---|---|---|"
+
+    def shown(values: Mapping[int, float]) -> str:
+        singles = {str(number): [value] for number, value in values.items()}
+        return _shown(bootstrap_mean(singles, replicates, seed))
+
+    def less(name: str, other: str, uncopied: bool = False) -> str:
+        if name in (*REFERENCES, other) or other not in lines:
+            return ""
+        left, right = (by_author(lines[each], uncopied) for each in (name, other))
+        return shown({number: left[number] - right[number] for number in left if number in right})
+
+    def above_floor(own: Mapping[int, float]) -> str:
+        floor = by_author(lines["floor"])
+        return f"{sum(own[number] > floor[number] for number in own)} of {len(own)}"
+
+    def closed(own: Mapping[int, float]) -> str:
+        base, ceiling = by_author(lines[BASELINE]), by_author(lines["ceiling"])
+        return shown(
+            {
+                number: (own[number] - base[number]) / (ceiling[number] - base[number])
+                for number in own
+                if ceiling[number] > base[number]
+            }
+        )
+
+    for name, line in lines.items():
+        own = by_author(line)
+        twin = name not in REFERENCES
+        cells = [
+            name,
+            shown(own),
+            less(name, BASELINE),
+            less(name, RIVAL),
+            less(name, RIVAL, uncopied=True),
+            above_floor(own) if name != "floor" else "",
+            closed(own) if twin and name != BASELINE and BASELINE in lines else "",
+            f"{line.copied} of {line.answers}" if twin else "",
+            f"{line.cut} of {line.answers}" if twin else "",
+        ]
+        yield f"| {' | '.join(cells)} |"
+
+
+def training_table(line: LineFigures) -> list[str]:
+    """Loss before and after, and the reference documents' perplexity, an author a row."""
+    trained = [
+        (number, author.training) for number, author in line.authors.items() if author.training
+    ]
+    if not trained:
         return []
-    rows = [
+    return [
         "| author | documents | held-out loss before | after | steps | perplexity before | after |",
         "|---|---|---|---|---|---|---|",
+        *(
+            f"| {number} | {each.documents} | {each.held_out[0]:.3f} | {each.held_out[1]:.3f} "
+            f"| {each.best} of {each.steps} | {each.perplexity[0]:.1f} | {each.perplexity[1]:.1f} |"
+            for number, each in trained
+        ),
     ]
-    for number, path in enumerate(records, start=1):
-        record = AdapterRecord.model_validate_json(path.read_text(encoding="utf-8"))
-        perplexity = Perplexity.model_validate(read_json(path.with_name("perplexity.json")))
-        best = min(record.curve, key=lambda point: point.held_out)
-        rows.append(
-            f"| {number} | {len(record.trained)} | {record.curve[0].held_out:.3f} "
-            f"| {best.held_out:.3f} | {record.best} of {record.steps} "
-            f"| {perplexity.base:.1f} | {perplexity.trained:.1f} |"
-        )
-    return rows
-
-
-def _mean(values: Mapping[str, float], replicates: int, seed: int) -> Estimate:
-    singles: dict[str, Sequence[float]] = {author: [value] for author, value in values.items()}
-    return bootstrap_mean(singles, replicates, seed)
 
 
 def _shown(estimate: Estimate) -> str:

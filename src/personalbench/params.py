@@ -284,6 +284,8 @@ class TrainingParams(Section):
     """How a twin is trained.
 
     Attributes:
+        engine: ``peft`` trains embedded models with torch, ``mlx`` those of an mlx-lm server
+            on this machine.
         documents: Most profile documents to learn from.
         epochs: How often it reads them.
         rank: Of the low-rank updates.
@@ -291,6 +293,7 @@ class TrainingParams(Section):
         max_length: Tokens of a prompt and its document; what is longer ends there.
     """
 
+    engine: Literal["peft", "mlx"] = "peft"
     documents: Annotated[int, Field(ge=20)] = 200
     epochs: Count = 2
     rank: Count = 16

@@ -225,6 +225,10 @@ class Model:
             else:
                 check_reachable(self.spec, patience=self.patience)
                 self.addresses = _addresses(self.spec)
+                if self.adapter is not None:
+                    asyncio.run(
+                        _load_adapter(self.spec, self.addresses, self.patience, self.adapter)
+                    )
         return self.addresses
 
     def key(self, request: Request) -> str:
@@ -351,7 +355,44 @@ def _mend(spec: ModelParams, status: int | None) -> str:
     return "start the server, or start it again, or correct the endpoints in params.yaml"
 
 
-async def _probe(client: openai.AsyncOpenAI, spec: ModelParams, patience: Patience) -> None:
+async def _load_adapter(
+    spec: ModelParams, addresses: list[Address], patience: Patience, adapter: ServedAdapter
+) -> None:
+    """Have every endpoint load an adapter, and make sure that it does.
+
+    Only mlx-lm's server takes an adapter with a request. Others ignore the field and would
+    answer as the base model: they are told by an adapter that does not exist.
+
+    Raises:
+        UserError: An endpoint can't load it.
+    """
+
+    async def load(address: Address) -> None:
+        where = f"models: {spec.name} at {address.base_url}"
+        async with _connect(address) as client:
+            try:
+                await _probe(client, spec, patience, str(adapter.path / "missing"))
+            except _Dead:
+                pass
+            else:
+                raise UserError(
+                    f"{where}: ignores the adapter that it is given; serve the model with "
+                    "python -m mlx_lm server"
+                )
+            try:
+                await _probe(client, spec, patience, str(adapter.path))
+            except _Dead as fault:
+                raise UserError(
+                    f"{where}: {fault}; the server must run on this machine, with the model that "
+                    "the adapter was trained on"
+                ) from None
+
+    await _together([load(address) for address in addresses])
+
+
+async def _probe(
+    client: openai.AsyncOpenAI, spec: ModelParams, patience: Patience, adapter: str | None = None
+) -> None:
     """Raise ``_Dead`` unless the endpoint lists its models and completes one token."""
     try:
         async with asyncio.timeout(patience.connect):
@@ -361,6 +402,8 @@ async def _probe(client: openai.AsyncOpenAI, spec: ModelParams, patience: Patien
             "messages": [{"role": "user", "content": "Say yes."}],
             "max_tokens": 1,
         }
+        if adapter is not None:
+            body["adapters"] = adapter
         async with asyncio.timeout(patience.first_answer):
             await client.post("/chat/completions", cast_to=httpx2.Response, body=body)
     except (TimeoutError, openai.APITimeoutError):
@@ -450,6 +493,8 @@ class _Run:
         if self._prefixes is not None:
             await self._prefixes.prepare(endpoint.client, endpoint.address, slot, key)
             placement = {"id_slot": slot}
+        elif self._model.adapter is not None:
+            placement = {"adapters": str(self._model.adapter.path)}
         for attempt in range(1, self._patience.empty_attempts + 1):
             body = self._model.body(request, seed)
             try:

@@ -81,7 +81,8 @@ class ServedAdapter:
     """LoRA weights that a model is served with.
 
     Attributes:
-        path: A GGUF file for the same model.
+        path: A GGUF file for the same embedded model, or the folder that an mlx-lm server
+            reads.
         sha256: Of the trained weights; part of the identity of every answer.
     """
 

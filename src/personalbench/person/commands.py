@@ -203,7 +203,12 @@ def answer(bundle: Path, method: str, model: str | None, output: Path, as_json: 
 @click.command()
 @click.argument("bundle", type=_PATH)
 @click.option("--output", type=_FOLDER, required=True, help="Folder for adapter and answers.")
-@click.option("--model", help="Who is trained: an embedded model of the registry.")
+@click.option("--model", help="Who is trained: a name in the registry.")
+@click.option(
+    "--engine",
+    type=click.Choice(["peft", "mlx"]),
+    help="peft trains embedded models, mlx those of an mlx-lm server on this machine.",
+)
 @click.option("--documents", type=click.IntRange(20), help="Most to learn from.")
 @click.option("--epochs", type=click.IntRange(1), help="How often to read them.")
 @click.option("--rank", type=click.IntRange(1), help="Of the low-rank updates.")
@@ -211,7 +216,7 @@ def answer(bundle: Path, method: str, model: str | None, output: Path, as_json: 
 @click.option("--max-length", type=click.IntRange(1), help="Tokens of prompt and document.")
 @_JSON
 def train(
-    bundle: Path, output: Path, model: str | None, as_json: bool, **given: float | None
+    bundle: Path, output: Path, model: str | None, as_json: bool, **given: float | str | None
 ) -> None:
     """Train a twin on a bundle's profile documents, and let it answer the prompts.
 
@@ -226,7 +231,6 @@ def train(
     from personalbench.person.training import (
         ANSWERS,
         described,
-        require_free,
         section_of,
         summary,
         train_twin,
@@ -236,9 +240,8 @@ def train(
     params = settings()
     name = model or params.personalize.generator
     find_model(params.models, name)
-    require_free(output)
     tell = partial(click.echo, err=True)
-    twin = train_twin(load_bundle(bundle), section_of(name, given), params, tell)
+    twin = train_twin(load_bundle(bundle), section_of(name, given), params, output, tell)
     write_twin(twin, output)
     if as_json:
         _json({"output": str(output), **described(twin)})

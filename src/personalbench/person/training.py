@@ -16,7 +16,16 @@ from personalbench.params import FinetunedParams, ModelParams, Params
 from personalbench.person.answering import AnswerLine, answer_lines
 from personalbench.stages.personalize import written
 from personalbench.storage import new_folder, write_json, write_records
-from personalbench.training.adapters import RECORD, Adapter, copy_adapter, saving, served
+from personalbench.training.adapters import (
+    RECORD,
+    Adapter,
+    copy_adapter,
+    hash_of,
+    load_adapter,
+    recipe,
+    saving,
+    served,
+)
 from personalbench.training.examples import Example, TrainingSet
 from personalbench.training.finetune import finetune, prepare, require_trainable
 from personalbench.training.outcomes import PERPLEXITY
@@ -45,7 +54,11 @@ class TrainedTwin:
 
 
 def train_twin(
-    bundle: Bundle, section: FinetunedParams, params: Params, tell: Callable[[str], None]
+    bundle: Bundle,
+    section: FinetunedParams,
+    params: Params,
+    folder: Path,
+    tell: Callable[[str], None],
 ) -> TrainedTwin:
     """Train the generator on a bundle's profile and let it answer the cases.
 
@@ -53,16 +66,25 @@ def train_twin(
         bundle: The person's.
         section: How to train.
         params: The rest of params.yaml.
+        folder: Where the twin will be written.
         tell: Takes lines about the progress.
 
     Raises:
-        UserError: The generator can't be trained, the profile has too few documents, or the
-            model that wrote the cases' topics is not in the registry.
+        UserError: The folder holds something else, the generator can't be trained, the profile
+            has too few documents, or the model that wrote the cases' topics is not in the
+            registry.
     """
+    if folder.exists() and not (folder / RECORD).is_file():
+        raise UserError(f"{folder}: exists and is no trained twin; name another folder")
     params = _as_the_bundle(params, bundle)
     spec = params.models[section.generator or params.personalize.generator]
     require_trainable(spec, section)
     examples, warnings = _prepared(bundle, section, params)
+    if folder.exists():
+        there = load_adapter(folder, spec).record
+        wanted = (hash_of(examples), recipe(section), params.seed)
+        if (there.training_set, there.params, there.seed) != wanted:
+            raise UserError(f"{folder}: holds a twin of another training; name another folder")
     adapter = finetune(spec, examples, section, params.seed, tell)
     answers, _ = written(params, "finetuned", section, [bundle], [adapter])
     perplexity = reference_perplexity(spec, adapter, bundle)
@@ -135,27 +157,18 @@ def _as_the_bundle(params: Params, bundle: Bundle) -> Params:
     )
 
 
-def section_of(model: str, given: Mapping[str, float | None]) -> FinetunedParams:
+def section_of(model: str, given: Mapping[str, float | str | None]) -> FinetunedParams:
     """The section of a twin: what is given, and the defaults."""
     values = {name: value for name, value in given.items() if value is not None}
     return FinetunedParams.model_validate({"method": "finetuned", "generator": model, **values})
 
 
-def require_free(folder: Path) -> None:
-    """Make sure that nothing but a trained twin would be replaced.
-
-    Raises:
-        UserError: The folder exists and is none.
-    """
-    if folder.exists() and not (folder / RECORD).is_file():
-        raise UserError(f"{folder}: exists and is no trained twin; name another folder")
-
-
 def write_twin(twin: TrainedTwin, folder: Path) -> None:
-    """Write the adapter for peft and for llama.cpp, the answers, and the diagnostic."""
+    """Write the adapter, for llama.cpp too if it can be, the answers, and the diagnostic."""
     with saving(folder), new_folder(folder, replace=True) as made:
         copy_adapter(twin.adapter, made)
-        shutil.copyfile(served(twin.adapter, twin.base).path, made / "adapter.gguf")
+        if twin.base.kind == "embedded":
+            shutil.copyfile(served(twin.adapter, twin.base).path, made / "adapter.gguf")
         write_json(made / PERPLEXITY, twin.perplexity.model_dump(mode="json"))
         write_records(made / ANSWERS, twin.lines)
 

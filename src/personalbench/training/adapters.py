@@ -1,8 +1,8 @@
 """Adapters by what they were made from: the same inputs are never trained twice.
 
-A folder holds ``adapter_model.safetensors`` and ``adapter_config.json`` as peft, vLLM and
-others read them, and ``adapter.json``, which says what they are. It takes its name when it
-is whole.
+A folder holds the weights and ``adapter_config.json`` as the engine's own tools read them
+(peft's also vLLM and others), and ``adapter.json``, which says what they are. It takes its
+name when it is whole.
 """
 
 import json
@@ -31,10 +31,11 @@ from personalbench.storage import (
 from personalbench.training.examples import TrainingSet
 from personalbench.training.records import AdapterRecord
 
-WEIGHTS = "adapter_model.safetensors"
+WEIGHTS = {"peft": "adapter_model.safetensors", "mlx": "adapters.safetensors"}
+"""Name of the weights' file, by engine."""
+
 RECORD = "adapter.json"
 _CONFIG = "adapter_config.json"
-FILES = (WEIGHTS, _CONFIG, RECORD)
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ class Adapter:
 
     folder: Path
     record: AdapterRecord
+
+    @property
+    def weights(self) -> Path:
+        """The file of the weights."""
+        return self.folder / WEIGHTS[self.record.params.engine]
 
 
 def identity(spec: ModelParams) -> ModelIdentity:
@@ -109,7 +115,7 @@ def write_adapter(
 ) -> Adapter:
     """Write an adapter, whole or not at all."""
     with saving(folder), new_folder(folder) as made:
-        write_bytes(made / WEIGHTS, weights)
+        write_bytes(made / WEIGHTS[record.params.engine], weights)
         write_json(made / _CONFIG, dict(config))
         write_json(made / RECORD, record.model_dump(mode="json"))
     return Adapter(folder, record)
@@ -134,26 +140,28 @@ def load_adapter(folder: Path, base: ModelParams) -> Adapter:
             f"{path}: an adapter of {record.base.id} {record.base.revision[:12]}, not of "
             f"{base.id} {base.revision[:12]}; name that model as generator or train anew"
         )
-    weights = folder / WEIGHTS
-    if not weights.is_file() or sha256_file(weights) != record.weights:
-        raise UserError(f"{weights}: missing or changed since training; delete {folder}")
-    return Adapter(folder, record)
+    adapter = Adapter(folder, record)
+    if not adapter.weights.is_file() or sha256_file(adapter.weights) != record.weights:
+        raise UserError(f"{adapter.weights}: missing or changed since training; delete {folder}")
+    return adapter
 
 
 def served(adapter: Adapter, base: ModelParams) -> ServedAdapter:
-    """The adapter as the embedded server takes it, made once."""
+    """The adapter as the server takes it: for llama.cpp a file that is made once."""
+    if adapter.record.params.engine == "mlx":
+        return ServedAdapter(adapter.folder.resolve(), adapter.record.weights)
     path = adapter.folder / "adapter.gguf"
     if not path.is_file():
         from personalbench.training.gguf import write_gguf
 
         alpha = read_json(adapter.folder / _CONFIG)["lora_alpha"]
         with saving(path):
-            write_gguf(adapter.folder / WEIGHTS, locate(model_file(base)), alpha, path)
+            write_gguf(adapter.weights, locate(model_file(base)), alpha, path)
     return ServedAdapter(path, adapter.record.weights)
 
 
 def copy_adapter(adapter: Adapter, folder: Path) -> None:
     """Put an adapter where the pipeline keeps its outputs, whole or not at all."""
     with saving(folder), new_folder(folder) as made:
-        for name in FILES:
+        for name in (adapter.weights.name, _CONFIG, RECORD):
             shutil.copyfile(adapter.folder / name, made / name)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from safetensors.numpy import save
+
 from personalbench.bundle import Bundle
 from personalbench.errors import UserError
 from personalbench.llm.cache import ResponseCache
@@ -38,7 +40,12 @@ from personalbench.training.adapters import (
     write_adapter,
 )
 from personalbench.training.examples import Example, TrainingSet, choose, training_set
+from personalbench.training.learner import encode, load_model
 from personalbench.training.records import AdapterRecord
+from personalbench.training.trainer import train
+
+# The kind of model that an engine trains, and what it needs.
+_ENGINES = {"peft": ("embedded", ("peft", "accelerate", "gguf")), "mlx": ("server", ("mlx_lm",))}
 
 
 def training_sets(
@@ -130,24 +137,28 @@ def require_trainable(spec: ModelParams, params: TrainingParams) -> None:
     Raises:
         UserError: It can't; says why and what to do.
     """
-    if spec.kind != "embedded":
+    kind, packages = _ENGINES[params.engine]
+    if spec.kind != kind:
         raise UserError(
-            f"models: {spec.name}: only embedded models are trained here; train it with its "
-            "own tools and serve the adapter: docs/trained-twin.md"
+            f"models: {spec.name}: engine {params.engine} trains models of kind {kind} only; "
+            "take the other engine, or train with the model's own tools and serve the adapter: "
+            "docs/trained-twin.md"
         )
     if params.max_length > spec.max_context:
         raise UserError(
             f"max_length: {params.max_length} is beyond the context of {spec.name}, "
             f"{spec.max_context}; lower it"
         )
-    missing = [name for name in ("peft", "accelerate", "gguf") if find_spec(name) is None]
+    missing = [name for name in packages if find_spec(name) is None]
     if missing:
+        extra = "mlx" if params.engine == "mlx" else "train"
         raise UserError(
-            f"training needs {', '.join(missing)}; run: pip install 'personalbench[train]'"
+            f"training needs {', '.join(missing)}; run: pip install 'personalbench[{extra}]'"
         )
-    from personalbench.training.gguf import require_llama
+    if params.engine == "peft":
+        from personalbench.training.gguf import require_llama
 
-    require_llama(locate(model_file(spec)))
+        require_llama(locate(model_file(spec)))
 
 
 def check_sets(
@@ -189,7 +200,7 @@ def finetune(
     """The adapter of a training set: trained now, gone on with, or found.
 
     Args:
-        spec: The base model, an embedded one.
+        spec: The base model.
         examples: What is learnt.
         params: How.
         seed: The run's seed.
@@ -203,15 +214,10 @@ def finetune(
     if folder.is_dir():
         return load_adapter(folder, spec)
     require_trainable(spec, params)
-    # These take seconds to import, and nothing of them is needed where an adapter is found.
-    from safetensors.torch import save
-
-    from personalbench.training.base import BaseModel, lora_config
-    from personalbench.training.trainer import train
-
-    base = BaseModel.load(spec)
+    base = load_model(spec, params)
     trained, held_out = (
-        base.encode(part, params.max_length) for part in (examples.trained, examples.held_out)
+        encode(base, spec, part, params.max_length)
+        for part in (examples.trained, examples.held_out)
     )
     own_seed = derive(seed, examples.author, "training")
     checkpoint = checkpoint_of(folder)
@@ -234,14 +240,10 @@ def finetune(
         steps=result.steps,
         best=result.best,
         curve=result.curve,
-        precision=str(base.precision).removeprefix("torch."),
+        precision=base.precision,
         weights=sha256_bytes(weights),
     )
-    config = {
-        "peft_type": "LORA",
-        "base_model_name_or_path": spec.id,
-        **lora_config(params.rank),
-    }
+    config = {"base_model_name_or_path": spec.id, **base.config(params.rank)}
     adapter = write_adapter(folder, weights, config, record)
     checkpoint.unlink(missing_ok=True)
     return adapter

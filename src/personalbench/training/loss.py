@@ -1,4 +1,4 @@
-"""Cross-entropy of documents, without ever holding all logits."""
+"""Cross-entropy of documents in torch, without ever holding all logits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from personalbench.training.base import Adapted, Tokens
+from personalbench.training.learner import Tokens
 
 _PAD = 0
 _ROWS = 256
@@ -19,8 +19,8 @@ class Batch:
 
     Attributes:
         ids: (B, L)
-        source: Positions in the flattened rows from which a document token is predicted.
-        target: The tokens at the positions after them.
+        source: Positions in the flattened rows from which a document token is predicted, (T,).
+        target: The tokens at the positions after them, (T,).
     """
 
     ids: Tensor
@@ -41,33 +41,19 @@ class Batch:
         return cls(ids.to(device), positions.to(device), target.to(device))
 
 
-def learn(model: Adapted, batch: Batch) -> float:
-    """Sum of the loss over the batch's document tokens; gradients of its mean are added.
-
-    The output embeddings are frozen, so the gradient of the hidden states follows from the
-    logits at once, some rows at a time: neither all logits nor their gradient are held.
-    """
-    states = model.hidden(batch.ids).flatten(0, 1)[batch.source]
-    total, gradient = _cross_entropy(states.detach(), batch.target, model.head, with_gradient=True)
-    assert gradient is not None
-    states.backward(gradient / len(batch.target))  # type: ignore[no-untyped-call]
-    return total
-
-
 @torch.no_grad()
-def evaluate(model: Adapted, batch: Batch) -> float:
-    """Sum of the loss over the batch's document tokens."""
-    states = model.hidden(batch.ids).flatten(0, 1)[batch.source]
-    return _cross_entropy(states, batch.target, model.head, with_gradient=False)[0]
-
-
-@torch.no_grad()
-def _cross_entropy(
+def cross_entropy(
     states: Tensor, target: Tensor, head: Tensor, *, with_gradient: bool
 ) -> tuple[float, Tensor | None]:
     """Summed negative log-likelihood, and its gradient by the states.
 
     d/ds -log softmax(W s)[t] = (softmax(W s) - onehot(t)) W
+
+    Args:
+        states: (T, H)
+        target: (T,)
+        head: W, (V, H)
+        with_gradient: Whether the gradient is wanted.
     """
     total = torch.zeros((), device=states.device)
     gradient = torch.empty_like(states) if with_gradient else None

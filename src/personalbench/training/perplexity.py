@@ -5,13 +5,15 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel as Model
 from pydantic import ConfigDict
+from safetensors.numpy import load_file
 
 from personalbench.bundle import Bundle
 from personalbench.params import ModelParams
 from personalbench.paths import cache_folder
 from personalbench.storage import read_json, sha256_bytes, write_json
-from personalbench.training.adapters import WEIGHTS, Adapter
+from personalbench.training.adapters import Adapter
 from personalbench.training.examples import Example
+from personalbench.training.learner import encode, load_model
 
 
 class Perplexity(Model):
@@ -56,21 +58,15 @@ def reference_perplexity(spec: ModelParams, adapter: Adapter, bundle: Bundle) ->
 
 
 def _perplexity(spec: ModelParams, adapter: Adapter, examples: Sequence[Example]) -> Perplexity:
-    from safetensors.torch import load_file
-
-    from personalbench.training.base import BaseModel
-    from personalbench.training.loss import Batch, evaluate
-
     params = adapter.record.params
-    base = BaseModel.load(spec)
-    encoded = base.encode(examples, params.max_length)
-    batches = [Batch.of([each], base.device) for each in encoded]
-    tokens = sum(len(batch.target) for batch in batches)
+    base = load_model(spec, params)
+    encoded = encode(base, spec, examples, params.max_length)
+    tokens = sum(each.targets for each in encoded)
     model = base.adapted(params.rank, 0)  # new weights change nothing
 
     def perplexity() -> float:
-        return math.exp(sum(evaluate(model, batch) for batch in batches) / tokens)
+        return math.exp(sum(model.evaluate([each]) for each in encoded) / tokens)
 
     before = perplexity()
-    model.load(load_file(adapter.folder / WEIGHTS))
+    model.load(load_file(adapter.weights))
     return Perplexity(documents=len(examples), tokens=tokens, base=before, trained=perplexity())

@@ -1,6 +1,6 @@
 """The training loop: dense batches, early stop, and a checkpoint from which it goes on."""
 
-import io
+import json
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+from numpy.typing import NDArray
+from safetensors import safe_open
+from safetensors.numpy import load_file, save
 from tqdm import tqdm
 
 from personalbench.errors import UserError
@@ -18,8 +19,7 @@ from personalbench.params import TrainingParams
 from personalbench.seeds import derive
 from personalbench.storage import write_bytes
 from personalbench.training.adapters import saving
-from personalbench.training.base import Adapted, Tokens
-from personalbench.training.loss import Batch, evaluate, learn
+from personalbench.training.learner import Learner, Tokens, Weights
 from personalbench.training.records import CurvePoint, lowest
 
 TOKENS_A_BATCH = 1024
@@ -29,9 +29,13 @@ _SIMILAR = 32  # tokens; documents whose lengths differ by less may share a batc
 _LOOKS_AN_EPOCH = 2  # at the held-out documents
 _PATIENCE = 2  # looks without a lower loss until training ends
 _WARM_UP = 0.1  # share of the steps
-_LONGEST_GRADIENT = 1.0
 _SAVE_SECONDS = 60.0
+# Parts of a checkpoint.
+_BEST, _WEIGHTS, _OPTIMIZER, _PROGRESS = "best", "weights", "optimizer", "progress"
 _WITH_LOOKS = 1.1  # a tenth of the documents, twice an epoch, at a third of a step's price
+
+
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class Trained:
         curve: The loss on the way.
     """
 
-    weights: dict[str, Tensor]
+    weights: Weights
     best: int
     steps: int
     curve: tuple[CurvePoint, ...]
@@ -74,7 +78,7 @@ def batches(examples: Sequence[Tokens], seed: int, epoch: int) -> list[list[int]
 
 
 def train(
-    model: Adapted,
+    model: Learner,
     trained: Sequence[Tokens],
     held_out: Sequence[Tokens],
     params: TrainingParams,
@@ -107,10 +111,7 @@ def train(
     plan = [group for epoch in range(params.epochs) for group in batches(trained, seed, epoch)]
     looks = _looks(len(plan), params.epochs)
     run = _Run(model, params.learning_rate, len(plan), checkpoint, name)
-    held = [
-        Batch.of([held_out[position] for position in group], model.base.device)
-        for group in batches(held_out, seed, 0)
-    ]
+    held = [[held_out[position] for position in group] for group in batches(held_out, seed, 0)]
     if tell is not None:
         minutes = _seconds(model, trained, plan[run.step :]) / 60
         tell(
@@ -122,8 +123,7 @@ def train(
     saved = time.monotonic()
     with tqdm(total=len(plan), initial=run.step, desc=f"training {name}", disable=None) as bar:
         while run.step < len(plan) and not run.over():
-            group = [trained[position] for position in plan[run.step]]
-            run.advance(Batch.of(group, model.base.device))
+            run.advance([trained[position] for position in plan[run.step]])
             bar.update()
             if run.step in looks:
                 run.look(held)
@@ -134,18 +134,16 @@ def train(
     return Trained(run.best_weights, lowest(run.curve).step, len(plan), tuple(run.curve))
 
 
-def _seconds(model: Adapted, trained: Sequence[Tokens], plan: Sequence[list[int]]) -> float:
+def _seconds(model: Learner, trained: Sequence[Tokens], plan: Sequence[list[int]]) -> float:
     """Time that steps will take, looks included, from trying one of them out."""
     if not plan:
         return 0.0
     sizes = [len(group) * max(len(trained[position].ids) for position in group) for group in plan]
-    batch = Batch.of([trained[position] for position in plan[0]], model.base.device)
+    batch = [trained[position] for position in plan[0]]
     for _ in range(2):  # the first time also sets things up
         started = time.perf_counter()
-        learn(model, batch)
+        model.learn(batch)
         seconds = time.perf_counter() - started
-    for each in model.parameters:
-        each.grad = None
     return seconds * sum(sizes) / sizes[0] * _WITH_LOOKS
 
 
@@ -155,22 +153,23 @@ def _looks(steps: int, epochs: int) -> set[int]:
     return {max(1, round(steps * number / count)) for number in range(1, count + 1)}
 
 
+def learning_rate(highest: float, step: int, steps: int) -> float:
+    """Up to the highest over the first steps, then down to zero, both in a straight line."""
+    warm_up = max(1, round(_WARM_UP * steps))
+    return highest * min((step + 1) / warm_up, (steps - step) / max(1, steps - warm_up))
+
+
 class _Run:
     """Weights, optimizer and position of a training."""
 
     def __init__(
-        self, model: Adapted, rate: float, steps: int, checkpoint: Path, name: str
+        self, model: Learner, rate: float, steps: int, checkpoint: Path, name: str
     ) -> None:
         self._model = model
         self._name = name
         self._checkpoint = checkpoint
-        self._optimizer = torch.optim.AdamW(model.parameters, lr=rate, weight_decay=0.0)
-        warm_up = max(1, round(_WARM_UP * steps))
-        self._schedule = torch.optim.lr_scheduler.LambdaLR(
-            self._optimizer,
-            # Up to the rate, then down to zero, both in a straight line.
-            lambda step: min((step + 1) / warm_up, (steps - step) / max(1, steps - warm_up)),
-        )
+        self._rate = rate
+        self._steps = steps
         self.step = 0
         self.curve: list[CurvePoint] = []
         self.best_weights = model.weights()
@@ -190,27 +189,24 @@ class _Run:
                 "try a smaller learning_rate"
             )
 
-    def advance(self, batch: Batch) -> None:
+    def advance(self, batch: Sequence[Tokens]) -> None:
         """One step."""
-        loss = learn(self._model, batch)
-        norm = nn.utils.clip_grad_norm_(self._model.parameters, _LONGEST_GRADIENT)
-        self._require_finite(loss, float(norm))
-        self._optimizer.step()
-        self._optimizer.zero_grad()
-        self._schedule.step()
+        loss, norm = self._model.learn(batch)
+        self._require_finite(loss, norm)
+        self._model.update(learning_rate(self._rate, self.step, self._steps))
         self.step += 1
         self._loss += loss
-        self._tokens += len(batch.target)
+        self._tokens += sum(each.targets for each in batch)
 
-    def look(self, held: Sequence[Batch]) -> None:
+    def look(self, held: Sequence[Sequence[Tokens]]) -> None:
         """Take the loss on the held-out documents; keep the weights if it is the lowest."""
-        total = sum(evaluate(self._model, batch) for batch in held)
+        total = sum(map(self._model.evaluate, held))
         self._require_finite(total)
         self.curve.append(
             CurvePoint(
                 step=self.step,
                 train=self._loss / self._tokens if self._tokens else None,
-                held_out=total / sum(len(batch.target) for batch in held),
+                held_out=total / sum(each.targets for batch in held for each in batch),
             )
         )
         self._loss, self._tokens = 0.0, 0
@@ -219,28 +215,40 @@ class _Run:
 
     def save(self) -> None:
         """Write everything from which the training can go on."""
-        state = {
+        arrays = {
+            **_under(_BEST, self.best_weights),
+            **_under(_WEIGHTS, self._model.weights()),
+            **_under(_OPTIMIZER, self._model.optimizer()),
+        }
+        progress = {
             "step": self.step,
             "curve": [point.model_dump() for point in self.curve],
             "loss": self._loss,
             "tokens": self._tokens,
-            "best_weights": self.best_weights,
-            "weights": self._model.weights(),
-            "optimizer": self._optimizer.state_dict(),
-            "schedule": self._schedule.state_dict(),
         }
-        # Written by torch itself, a full disk would be a RuntimeError.
-        buffer = io.BytesIO()
-        torch.save(state, buffer)
         with saving(self._checkpoint):
-            write_bytes(self._checkpoint, buffer.getvalue())
+            write_bytes(self._checkpoint, save(arrays, metadata={_PROGRESS: json.dumps(progress)}))
 
     def _load(self) -> None:
-        state: dict[str, Any] = torch.load(self._checkpoint, weights_only=True)
-        self.step = state["step"]
-        self.curve = [CurvePoint.model_validate(point) for point in state["curve"]]
-        self._loss, self._tokens = state["loss"], state["tokens"]
-        self.best_weights = state["best_weights"]
-        self._model.load(state["weights"])
-        self._optimizer.load_state_dict(state["optimizer"])
-        self._schedule.load_state_dict(state["schedule"])
+        with safe_open(self._checkpoint, "numpy") as file:
+            progress = json.loads(file.metadata()[_PROGRESS])
+        arrays = load_file(self._checkpoint)
+        self.step = progress["step"]
+        self.curve = [CurvePoint.model_validate(point) for point in progress["curve"]]
+        self._loss, self._tokens = progress["loss"], progress["tokens"]
+        self.best_weights = _part(_BEST, arrays)
+        self._model.load(_part(_WEIGHTS, arrays))
+        self._model.load_optimizer(_part(_OPTIMIZER, arrays))
+
+
+def _under(part: str, arrays: dict[str, Array]) -> dict[str, Array]:
+    return {f"{part}/{name}": value for name, value in arrays.items()}
+
+
+def _part(part: str, arrays: dict[str, Array]) -> dict[str, Array]:
+    prefix = f"{part}/"
+    return {
+        name.removeprefix(prefix): value
+        for name, value in arrays.items()
+        if name.startswith(prefix)
+    }
