@@ -95,7 +95,17 @@ def test_one_group_can_never_tell_but_says_how_many_would(tmp_path: Path) -> Non
     assert run.verdict == "cannot tell"
     assert run.difference.difference.ci_low is None
     assert run.groups_needed is not None and run.groups_needed >= 6
-    assert "cannot tell with 1 group: you would need about" in run.sentence
+    needed = run.groups_needed
+    assert f"cannot tell with 1 group: you would need at least {needed} (" in run.sentence
+
+
+def test_the_fewest_groups_that_can_tell_are_a_bound_and_no_estimate(tmp_path: Path) -> None:
+    """Two groups that differ by much, and evenly: six is where any verdict begins."""
+    old = scored(tmp_path, "old", [70.0, 71.0] * 5)
+    new = scored(tmp_path, "new", [40.0, 41.0] * 5)
+    [run] = compared(old, new).runs
+    assert run.groups_needed == 6
+    assert "cannot tell with 2 groups: you would need at least 6 (" in run.sentence
 
 
 @pytest.mark.parametrize(

@@ -306,7 +306,9 @@ def _sentence(
     if verdict != "cannot tell":
         return f"{name} is {verdict} than {first} ({found})."
     groups = f"{difference.n} group{'s' if difference.n != 1 else ''}"
-    more = "" if needed is None else f": you would need about {needed}"
+    # One group does not show how much groups vary, and the fewest are a bound, no estimate.
+    bound = "at least" if difference.n == 1 or needed == FEWEST_GROUPS else "about"
+    more = "" if needed is None else f": you would need {bound} {needed}"
     return f"{name} against {first}: cannot tell with {groups}{more} ({found})."
 
 
