@@ -134,7 +134,10 @@ def test_a_run_against_itself(tmp_path: Path) -> None:
     assert run.difference.difference.ci_low is None
     assert run.one_v_five.difference.ci_low is None
     assert run.sentence == "old against old: cannot tell with 2 groups (difference +0.000)."
-    assert "+0.000 to +0.000" not in invoke("compare", old, old).output
+    same = invoke("compare", old, tmp_path / "runs" / ".." / "runs" / "old")
+    assert same.exit_code == 2
+    [line] = same.output.splitlines()
+    assert line.endswith("old: is named twice, and never differs from itself; name another")
     said = "gave the same answers: nothing differs."
     assert run.notes == (f"old and old {said}",)
     other = scored(tmp_path, "other", spread(70, 10))  # another file name, the same texts
@@ -147,7 +150,8 @@ def test_a_run_against_itself(tmp_path: Path) -> None:
     assert spaced.run.answers.sha256 != read_run(old).answers.sha256
     write_run(spaced, person(tmp_path / "b", 10), tmp_path / "runs" / "spaced")
     for path in (other, tmp_path / "runs" / "spaced"):
-        assert f"{path.name} and old {said}" in invoke("compare", old, path).output
+        told = invoke("compare", old, path).output
+        assert f"{path.name} and old {said}" in told and "+0.000 to +0.000" not in told
     differs = scored(tmp_path, "differs", [*spread(70, 10)[:9], 71.0])
     assert said not in invoke("compare", old, differs).output
 
@@ -252,8 +256,8 @@ def test_an_unknown_gap_does_not_pass_for_a_closed_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("least", ["nan", "inf", "-inf"])
 def test_a_least_share_that_is_no_number_is_refused(tmp_path: Path, least: str) -> None:
-    one = scored(tmp_path, "one", spread(50, 10), spread(70, 10))
-    result = invoke("compare", one, one, f"--min-gap-closed={least}")
+    one, two = (scored(tmp_path, name, spread(50, 10), spread(70, 10)) for name in ("one", "two"))
+    result = invoke("compare", one, two, f"--min-gap-closed={least}")
     assert result.exit_code == 2
     assert result.output == f"Error: --min-gap-closed is {least}; give a number such as 0.3\n"
 
@@ -283,7 +287,8 @@ def test_groups_without_answers_are_named(tmp_path: Path) -> None:
     )
     assert said in " ".join(told.output.split())
     assert said in (tmp_path / "out" / "comparison.md").read_text(encoding="utf-8")
-    assert "left out" not in invoke("compare", old, old).output
+    whole = scored(tmp_path, "whole", spread(60, 20, seed=1))
+    assert "left out" not in invoke("compare", old, whole).output
 
 
 def test_files_for_folders_and_folders_for_files_are_one_line(tmp_path: Path) -> None:
@@ -375,7 +380,7 @@ def test_a_damaged_record_is_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "scores.json").write_text(text, encoding="utf-8")
     for command in ("show", "compare"):
-        result = invoke(command, *[tmp_path / "run"] * (1 + (command == "compare")))
+        result = invoke(command, tmp_path / "run", *[tmp_path / "none"] * (command == "compare"))
         assert result.exit_code == 2, result.output
         [line] = result.output.splitlines()
         assert "run/scores.json: " in line and "remove the run and score it again" in line

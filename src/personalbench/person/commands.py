@@ -379,6 +379,10 @@ def compare(
 
     if len(runs) < 2:
         raise UserError("compare needs two runs or more: the first is what the others are held to")
+    folders = [run.resolve() for run in runs]
+    for number, run in enumerate(runs):
+        if folders[number] in folders[:number]:
+            raise UserError(f"{run}: is named twice, and never differs from itself; name another")
     if min_gap_closed is not None and not isfinite(min_gap_closed):
         raise UserError(f"--min-gap-closed is {min_gap_closed}; give a number such as 0.3")
     read = read_runs(runs)
