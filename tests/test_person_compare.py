@@ -251,7 +251,21 @@ def test_an_unknown_gap_does_not_pass_for_a_closed_one(tmp_path: Path) -> None:
     one, two = (scored(tmp_path, name, spread(50, 10)) for name in ("one", "two"))
     result = invoke("compare", one, two, "--min-gap-closed", "0.1")
     assert result.exit_code == 1
-    assert "share of the gap closed is not known: no baseline answers" in result.output
+    assert "share of the gap closed is not estimable: no baseline answers" in result.output
+
+
+def test_a_share_without_an_interval_passes_no_gate(tmp_path: Path) -> None:
+    """One group, which closes almost all of the gap."""
+    one, two = (
+        scored(tmp_path, name, [angle] * 5, [70.0] * 5)
+        for name, angle in (("one", 60.0), ("two", 21.0))
+    )
+    assert invoke("compare", one, two).exit_code == 0
+    gated = invoke("compare", one, two, "--min-gap-closed", "0.5")
+    assert gated.exit_code == 1
+    # (cos 21 - cos 70) / (cos 20 - cos 70) = 0.5916 / 0.5977
+    said = "two: the share of the gap closed is not estimable from 0.990 alone: an interval needs"
+    assert f"failed: {said} at least two groups\n" in gated.output
 
 
 @pytest.mark.parametrize("least", ["nan", "inf", "-inf"])

@@ -528,7 +528,7 @@ def _required(
         required.append(Requirement(run.name, f"{asked} {compared.first}", worse, run.sentence))
         if min_gap_closed is not None:
             gap = run.gap_closed.value
-            found = "not known" if gap is None else f"closes {gap:z.3f} of the gap"
+            found = "not estimable" if gap is None else f"closes {gap:z.3f} of the gap"
             required.append(
                 Requirement(
                     run.name,

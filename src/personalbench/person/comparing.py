@@ -325,8 +325,11 @@ def _singles(run: Run) -> dict[str, float | None]:
 def below_gap(run: Compared, least: float) -> str | None:
     """Why a run does not close at least that share of the gap, or None where it does."""
     gap = run.gap_closed
+    unknown = f"{run.name}: the share of the gap closed is not estimable"
     if gap.value is None:
-        return f"{run.name}: the share of the gap closed is not known: {gap.reason}"
+        return f"{unknown}: {gap.reason}"
+    if gap.ci_low is None:  # other cases might give any value
+        return f"{unknown} from {gap.value:z.3f} alone: {gap.reason}"
     if gap.value < least:
         return f"{run.name}: closes {gap.value:.3f} of the gap, less than {least}"
     return None
