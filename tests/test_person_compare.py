@@ -247,6 +247,57 @@ def test_a_leak_passes_no_gate(tmp_path: Path) -> None:
     assert "failed: new: Leak" in invoke("compare", new, old, "--min-gap-closed", "-9").output
 
 
+def copying(run: Path, *cases: int) -> Path:
+    """The run with answers to these cases found to be copied from the profile."""
+    record = json.loads((run / "scores.json").read_text(encoding="utf-8"))
+    for number in cases:
+        record["cases"][number - 1]["copying"] = True
+    (run / "scores.json").write_text(json.dumps(record), encoding="utf-8")
+    return run
+
+
+def test_more_copied_answers_than_the_first_has_are_not_no_worse(tmp_path: Path) -> None:
+    old = copying(scored(tmp_path, "old", spread(60, seed=1)), 3)
+    as_many = copying(scored(tmp_path, "as-many", spread(35, seed=2)), 7)
+    more = copying(scored(tmp_path, "more", spread(35, seed=3)), 1, 2)
+    assert invoke("compare", old, more).exit_code == 0
+    assert invoke("compare", old, as_many, "--fail-if", "worse").exit_code == 0
+    gated = invoke("compare", old, as_many, more, "--fail-if", "worse", "--junit", tmp_path / "x")
+    assert gated.exit_code == 1
+    [said] = [line for line in gated.output.splitlines() if line.startswith("failed: ")]
+    assert said == (
+        "failed: more: answers copied from the profile: 2, in old: 1; quotations may hide that the "
+        "twin's own words are worse"
+    )
+    cases = ElementTree.parse(tmp_path / "x").getroot()[0]
+    assert [case.attrib["name"] for case in cases if case.findall("failure")] == [
+        "copies no more of the profile than old"
+    ]
+
+
+def test_the_gap_is_closed_without_copied_answers_or_not_at_all(tmp_path: Path) -> None:
+    """Ceiling at 20 degrees, model at 70; ten answers at 20 and 22 are copied, five are at 60."""
+    base = [70.0] * 15
+    one = scored(tmp_path, "one", [60.0] * 15, base)
+    two = scored(tmp_path, "two", [20.0] * 5 + [22.0] * 5 + [60.0] * 5, base)
+    gate = ("compare", one, two, "--min-gap-closed", "0.5")
+    assert invoke(*gate).exit_code == 0
+    copying(two, 1, 6)
+    [run] = compared(one, two).runs
+    # (cos 60 - cos 70) / (cos 20 - cos 70) = 0.1580 / 0.5977
+    assert run.copied == 2
+    assert run.gap_closed_uncopied is not None and run.gap_closed_uncopied.n == 1
+    assert run.gap_closed_uncopied.value == pytest.approx(0.2643, abs=1e-4)
+    gated = invoke(*gate)
+    assert gated.exit_code == 1
+    assert "of the gap; without the answers copied from the profile the share is 0.264" in (
+        gated.output
+    )
+    assert invoke(*gate[:-1], "0.26").exit_code == 0
+    copying(two, 11)
+    assert "the share is not estimable: no group of cases is without them" in invoke(*gate).output
+
+
 def test_an_unknown_gap_does_not_pass_for_a_closed_one(tmp_path: Path) -> None:
     one, two = (scored(tmp_path, name, spread(50, 10)) for name in ("one", "two"))
     result = invoke("compare", one, two, "--min-gap-closed", "0.1")

@@ -518,7 +518,7 @@ def _required(
     compared: "Comparisons", fail_if: str | None, min_gap_closed: float | None
 ) -> list["Requirement"]:
     """Everything that was asked of the runs, and whether it holds."""
-    from personalbench.person.comparing import below_gap
+    from personalbench.person.comparing import below_gap, copies_more
     from personalbench.person.junit import Requirement
 
     required = []
@@ -526,6 +526,9 @@ def _required(
         worse = run.sentence if fail_if == "worse" and run.verdict == "worse" else None
         asked = "not worse than" if fail_if == "worse" else "compared with"
         required.append(Requirement(run.name, f"{asked} {compared.first}", worse, run.sentence))
+        if fail_if == "worse" and (copies := copies_more(run, compared)) is not None:
+            name = f"copies no more of the profile than {compared.first}"
+            required.append(Requirement(run.name, name, copies, copies))
         if min_gap_closed is not None:
             gap = run.gap_closed.value
             found = "not estimable" if gap is None else f"closes {gap:z.3f} of the gap"
