@@ -105,7 +105,9 @@ def _inputs(run: Run) -> dict[str, Any]:
 def _results(run: Run) -> dict[str, Any]:
     """What two releases or two limits of copying may see differently."""
     also = {"name", "created", "software", "bundle", "settings", "answers", "baseline_answers"}
-    return {"results": run.model_dump(exclude=also)}
+    # These follow from the rest, and an older release has no difference and other words.
+    derived = {"short_of_person", "warnings"}
+    return {"results": run.model_dump(exclude=also | derived)}
 
 
 def read_run(folder: Path) -> Run:

@@ -171,6 +171,9 @@ def score_run(
         ceiling=ceiling.record(size, settings),
         unrelated=unrelated if isinstance(unrelated, Unrelated) else None,
         unrelated_reason=unrelated if isinstance(unrelated, str) else None,
+        short_of_person=_interval(
+            [ceiling.groups[ids] - table for ids, table in twin.groups.items()], size, settings
+        ),
         improvement=_improvement(twin, base, size, settings),
         gap_closed=_gap_closed(twin, base, ceiling, size, settings),
         groups=tuple(
