@@ -157,7 +157,21 @@ def meaning(run: Run) -> list[str]:
             f"{twin.ci_high:z.3f}: that is what the 95 % interval says, here over {twin.n} groups "
             "of cases."
         )
-    return said
+    return [*said, *_left_over(run)]
+
+
+def _left_over(run: Run) -> list[str]:
+    """Cases that fill no group of the bundle, and how to have none."""
+    size, total = run.bundle.group_size, run.bundle.cases
+    left = total % size
+    if not left:
+        return []
+    counts = "is left over and counts" if left == 1 else "are left over and count"
+    return [
+        f"{left} of {total} cases {counts} in no likeness, for a group has {size}: prepare a "
+        f"bundle with --cases {total - left}, or add {size - left} or more reference documents "
+        f"first, to have {total - left + size} cases."
+    ]
 
 
 def ruler(run: Run) -> Chart:
