@@ -345,13 +345,15 @@ def test_contaminated_prompts_are_named(here: Path, model: Sequence[str]) -> Non
     )
     topics = str(corrected(here, r01=f"It says {eight} today.", r02=f"It says {seven} today."))
     [case] = [each.id for each in load_bundle(here / "b").cases if "r01" in each.document]
-    said = f"warning: Contaminated prompts: {case}: 8 or more words in a row"
+    said = f"warning: Contaminated prompts: {case} (reference/r01.txt): 8 or more words in a row"
     prepared = run("prepare", "mine", "--output", "c", "--topics", topics)
     exported = run("prompts", "c", "--output", "p.jsonl")
     for result in (prepared, exported):
         [line] = [line for line in result.output.splitlines() if "words in a row" in line]
         assert line.startswith(said) and "--topics" in line
-    assert f"contaminated  {case} prompt" in run("bundle", "info", "c").output
+    told = run("bundle", "info", "c").output
+    assert f"contaminated  {case} (reference/r01.txt), by 8 or more words" in told
+    assert "contaminated  no prompt, by 8" in run("bundle", "info", "b").output
     assert "ontaminated" not in run("prompts", "b", "--output", "q.jsonl").output
 
 

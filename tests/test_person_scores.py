@@ -401,9 +401,10 @@ def test_cut_answers_and_contaminated_prompts_are_named(tmp_path: Path) -> None:
     run = score_run("mine", bundle, path, None, Bearing(), None, 200, 1).run
     assert run.cut_off == ("case_0002", "case_0005")
     assert run.contaminated_cases == ("case_0002", "case_0003")
+    second, third = (f"{case.id} ({case.document})" for case in bundle.cases[1:3])
     for start in (
         "Cut off: case_0002, case_0005: ",
-        "Contaminated prompts: case_0002, case_0003: 8",
+        f"Contaminated prompts: {second}, {third}: 8",
     ):
         assert len([warning for warning in run.warnings if warning.startswith(start)]) == 1
     stricter = score_run("mine", bundle, path, None, Bearing(), None, 200, 1, prompt_ngram=7).run

@@ -553,14 +553,14 @@ def _required(
 
 def _in_words(path: Path, loaded: "Bundle") -> Iterator[str]:
     """What `bundle info` says to a reader."""
-    from personalbench.person.doubts import contaminated
+    from personalbench.person.doubts import contaminated, with_documents
     from personalbench.person.settings import settings
 
     manifest, cases, size = loaded.manifest, len(loaded.cases), loaded.manifest.group_size
     groups, left = divmod(cases, size)
     prompter = f"{manifest.prompt_model.id} at {manifest.prompt_model.revision}"
     ngram = settings().check.prompt_ngram
-    leaky = contaminated(loaded.cases, ngram)
+    leaky = with_documents(loaded.cases, contaminated(loaded.cases, ngram))
     people = len({document.author for document in loaded.contrast})
     yield f"{path}: does a twin write like {loaded.author}?"
     yield (
@@ -577,8 +577,7 @@ def _in_words(path: Path, loaded: "Bundle") -> Iterator[str]:
         else f"  topics        read from a file, sha256 {manifest.topics_file}"
     )
     yield (
-        f"  contaminated  {', '.join(leaky) or 'no'} prompt{'s' * (len(leaky) > 1)} "
-        f"({ngram} or more words in a row of the source)"
+        f"  contaminated  {leaky or 'no prompt'}, by {ngram} or more words in a row of the source"
     )
     yield f"  other people  {people or 'none'}, for `answer --method contrastive`"
     yield f"  layout        version {manifest.schema_version}; sha256 {loaded.sha256}"

@@ -27,7 +27,7 @@ from personalbench.metrics.statistics import (
     likeness_replicates,
     percentile_interval,
 )
-from personalbench.person.doubts import PROMPT_NGRAM, doubts_about
+from personalbench.person.doubts import PROMPT_NGRAM, contaminated_sentences, doubts_about
 from personalbench.person.records import (
     AnswersFile,
     BundleIdentity,
@@ -193,7 +193,8 @@ def score_run(
         cut_off=doubts.cut_off,
         warnings=(
             *_warnings(bundle, twin, base, ceiling, cases, limits),
-            *doubts.sentences(limits, prompt_ngram),
+            *contaminated_sentences(bundle.cases, prompt_ngram),
+            *doubts.sentences(limits),
         ),
     )
     return Scored(
