@@ -488,6 +488,20 @@ def test_one_run_alone_is_no_comparison(tmp_path: Path) -> None:
     assert missing.exit_code == 2 and "none/scores.json: no such file" in missing.output
 
 
+def test_what_is_no_run_is_said_and_what_to_name_instead(tmp_path: Path) -> None:
+    one, two = (scored(tmp_path, name, spread(50, 10)) for name in ("one", "two"))
+    runs, bundle, file = tmp_path / "runs", tmp_path / "bundle-10", tmp_path / "one.jsonl"
+    wrote = "the folder that `score --output` wrote"
+    for there, said in (
+        (runs, f"{runs}: is a folder of runs; name one of them: {one}, {two}"),
+        (bundle, f"{bundle}: is a bundle; name a run on it, {wrote}"),
+        (file, f"{file}: is a file; name a run, {wrote}"),
+    ):
+        for arguments in (("compare", one, there), ("show", there)):
+            result = invoke(*arguments)
+            assert (result.exit_code, result.output) == (2, f"Error: {said}\n"), arguments
+
+
 def test_junit_holds_any_name(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "out.xml"
     write_junit(path, "a\x00<b>", [Requirement("r\x1b&", "n\ud800", "no\x07", "found\ufffe")])

@@ -238,7 +238,7 @@ def test_a_run_comes_back_from_its_folder(tmp_path: Path) -> None:
     assert scored.table.shape == (2, 126)
     text = (tmp_path / "runs" / "mine" / "scores.json").read_text(encoding="utf-8")
     assert "held0x" not in text and "twin1x" not in text, "scores.json holds no text"
-    with pytest.raises(UserError, match=r"b/scores\.json: no such file"):
+    with pytest.raises(UserError, match=r"b: is a bundle; name a run on it"):
         read_run(tmp_path / "b")
 
 
