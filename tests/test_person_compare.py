@@ -517,7 +517,7 @@ def test_the_history_is_in_order_and_of_one_bundle_and_encoder(tmp_path: Path) -
     for number, name in enumerate(("otherwise", "v1", "v2", "v3", "elsewhere")):
         path = tmp_path / "runs" / name / "scores.json"
         record = json.loads(path.read_text(encoding="utf-8"))
-        record["created"] = f"2026-0{number + 1}-01T00:00:00+00:00"
+        record["created"] = f"2026-0{number + 1}-01T07:05:09+00:00"
         path.write_text(json.dumps(record), encoding="utf-8")
     result = invoke("history", tmp_path / "bundle-10", "--runs", tmp_path / "runs", "--json")
     assert result.exit_code == 0, result.output
@@ -528,6 +528,7 @@ def test_the_history_is_in_order_and_of_one_bundle_and_encoder(tmp_path: Path) -
     drawn = invoke("history", tmp_path / "bundle-10", "--runs", tmp_path / "runs").output
     told_lines = drawn.splitlines()
     rows = [number for number, line in enumerate(told_lines) if line.startswith("v")]
+    assert told_lines[rows[0]].startswith("v1, 2026-02-01 07:05 UTC")
     assert [told_lines[row][:2] for row in rows] == ["v1", "v2", "v3"]
     places = [told_lines[row + 1].index("o") for row in rows]
     assert places == sorted(places)
