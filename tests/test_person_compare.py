@@ -474,6 +474,37 @@ def test_a_damaged_table_is_one_line(tmp_path: Path, change: Any, said: str) -> 
     )
 
 
+def test_pages_replace_their_like_and_nothing_else(tmp_path: Path) -> None:
+    old = scored(tmp_path, "old", spread(60, 10, seed=1))
+    new = scored(tmp_path, "new", spread(40, 10, seed=2))
+    out, junit, picture = tmp_path / "out", tmp_path / "out" / "x.xml", tmp_path / "h.svg"
+    compare = ("compare", old, new, "--output", out, "--junit", junit)
+    history = ("history", tmp_path / "bundle-10", "--runs", tmp_path / "runs", "--output", picture)
+    for command in (compare, history) * 2:
+        result = invoke(*command)
+        assert result.exit_code == 0, result.output
+    assert invoke(*compare[:1], new, old, *compare[3:]).exit_code == 0
+    assert json.loads((out / "comparison.json").read_text(encoding="utf-8"))["first"] == "new"
+    ours = content(out)
+    for path, command in (
+        *((out / name, compare) for name in ours),
+        (picture, history),
+    ):
+        # A drawing of a single run is ours too, but part of that run.
+        foreign = (new / "ruler.svg").read_text("utf-8") if path.suffix == ".svg" else "# My own\n"
+        path.write_text(foreign, encoding="utf-8")
+        result = invoke(*command)
+        assert (result.exit_code, result.output) == (
+            2,
+            f"Error: {path}: is there and was written by something else; choose another name or "
+            "remove it\n",
+        )
+        assert path.read_text(encoding="utf-8") == foreign
+        if path.parent == out:
+            assert content(out) == ours | {path.name: foreign.encode()}
+            path.write_bytes(ours[path.name])
+
+
 def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
     first = scored(tmp_path / "a", "twin", spread(50, 10))
     second = scored(tmp_path / "b", "twin", spread(60, 10, seed=3))

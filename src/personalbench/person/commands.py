@@ -375,7 +375,13 @@ def compare(
     from personalbench.person.comparing import chart, compare_runs, require_one_baseline
     from personalbench.person.junit import write_junit
     from personalbench.person.runs import read_runs, read_table
-    from personalbench.person.summary import comparison_page, comparison_text, write_comparison
+    from personalbench.person.summary import (
+        JUNIT_MARK,
+        comparison_page,
+        comparison_text,
+        require_ours,
+        write_comparison,
+    )
 
     if len(runs) < 2:
         raise UserError("compare needs two runs or more: the first is what the others are held to")
@@ -390,6 +396,8 @@ def compare(
     if min_gap_closed is not None:
         require_one_baseline(read)
     picture = chart(read, f"Likeness to {compared.author}")
+    if junit is not None:
+        require_ours(junit, JUNIT_MARK)
     if output is not None:
         write_comparison(output, compared, picture, comparison_page(compared))
     required = _required(compared, fail_if, min_gap_closed)
@@ -417,11 +425,12 @@ def history(bundle: Path, runs: Path, output: Path | None, as_json: bool) -> Non
     from personalbench.person.chart import svg
     from personalbench.person.history import chart
     from personalbench.person.history import history as collect
-    from personalbench.person.summary import history_text
+    from personalbench.person.summary import SVG_MARK, history_text, require_ours
     from personalbench.storage import atomic_write
 
     found = collect(load_bundle(bundle).sha256, runs)
     drawn, picture = chart(found), output or runs / "history.svg"
+    require_ours(picture, SVG_MARK)
     with atomic_write(picture) as file:
         file.write(svg(drawn))
     if as_json:
