@@ -361,6 +361,7 @@ def test_contaminated_prompts_are_named(here: Path, model: Sequence[str]) -> Non
     ("cases", "message"),
     [
         ("3", "--cases is 3; a bundle has 5 cases at least"),
+        ("0", "--cases is 0; a bundle has 5 cases at least"),
         ("30", "mine has 6 reference documents, and --cases is 30; add some, or take 6 at most"),
     ],
 )
@@ -371,6 +372,12 @@ def test_a_number_of_cases_that_can_not_be_had_is_refused(
     assert message in error_of("prepare", "mine", "--output", "b", "--cases", cases, *model)
     assert run("prepare", "mine", "--output", "b", "--cases", "5", *model).exit_code == 0
     assert len(load_bundle(here / "b").cases) == 5
+
+
+def test_ranges_are_said_in_words(here: Path) -> None:
+    assert "[x" not in run("prepare", "--help").output
+    line = error_of("prepare", "mine", "--output", "b", "--seed", "-3")
+    assert line == "Error: --seed is -3; give 0 or more"
 
 
 def test_the_person_is_called_by_name(here: Path, model: Sequence[str]) -> None:

@@ -48,8 +48,8 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 @click.argument("source", type=_PATH)
 @click.option("--output", type=_PATH, required=True, help="Where to write it.")
 @click.option("--genre", default="text", show_default=True, help="What the prompts ask for.")
-@click.option("--cases", type=click.IntRange(1), help="Draw so many reference documents.")
-@click.option("--seed", type=click.IntRange(0), help="Default: that of params.yaml, 42.")
+@click.option("--cases", type=int, help="Draw so many reference documents; default: all.")
+@click.option("--seed", type=int, help="Default: that of params.yaml, 42.")
 @click.option("--model", help="Writes the topics; a name in the registry of models.")
 @click.option("--topics", type=_FILE, help="Topics of your own, in place of the model's.")
 @click.option("--author", help="Whose bundle, where SOURCE holds several people.")
@@ -90,6 +90,8 @@ def prepare(
     )
     from personalbench.person.settings import settings
 
+    if seed is not None and seed < 0:
+        raise UserError(f"--seed is {seed}; give 0 or more")
     params = settings()
     prompter = model or params.bundle.prompt_model
     params = params.model_copy(
