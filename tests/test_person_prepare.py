@@ -130,6 +130,29 @@ def test_mail_that_quotes_only_is_left_out_and_said(here: Path, model: Sequence[
     assert told["profile"] == 10
 
 
+def test_one_mailbox_is_split_by_prepare(here: Path, model: Sequence[str]) -> None:
+    """Of 30 messages 24 go to the profile; two of one thread stay together."""
+    mails = [
+        f"From ann Mon May  1 10:00:00 2006\nFrom: ann@example.org\nMessage-ID: <{n}@x>\n"
+        + ("In-Reply-To: <0@x>\n" if n == 1 else "")
+        + f"Subject: {'Re: matter 0' if n == 1 else f'matter {n}'}\n\nDear {n}, "
+        + " ".join(f"mail{n}word{k}" for k in range(30))
+        + ".\n\n"
+        for n in range(30)
+    ]
+    folder = here / "people" / "authors" / "ann"
+    folder.mkdir(parents=True)
+    (folder / "sent.mbox").write_text("".join(mails), encoding="utf-8")
+    result = run("prepare", "people", "--output", "b", *model)
+    assert result.exit_code == 0, result.output
+    bundle = load_bundle(here / "b")
+    assert bundle.author == "ann"
+    assert (len(bundle.profile), len(bundle.cases)) == (24, 6)
+    held_out = {document.id for document in bundle.references}
+    thread = {"authors/ann/sent.mbox#1", "authors/ann/sent.mbox#2"}
+    assert thread <= held_out or not thread & held_out
+
+
 def test_one_of_several_people_is_chosen_by_name(here: Path, model: Sequence[str]) -> None:
     for name in ("ann", "ben"):
         write(here / "people" / "authors" / name)
