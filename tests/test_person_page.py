@@ -212,8 +212,8 @@ def test_one_group_answers_without_certainty(tmp_path: Path) -> None:
     run = of(tmp_path, person(tmp_path / "b"), plain(5, 30.0)).run
     # Answers at 30 to 34 degrees are as one at 32: cos 20 - cos 32 = 0.0916.
     assert verdict(run) == [
-        "In part: more than each of 50 unrelated writers; ada's own writing is 0.092 above. How "
-        "sure that is, can't be said."
+        "More than each of 50 unrelated writers; ada's own writing is 0.092 above. How sure that "
+        "is, can't be said."
     ]
 
 
@@ -237,7 +237,7 @@ def test_less_than_the_person_is_said_where_an_interval_says_it(tmp_path: Path) 
 def test_the_answer_and_its_reasons_count_the_same_writers(tmp_path: Path) -> None:
     """Unrelated writers are at 40 to 89 degrees; two are nearer than the twin."""
     run = of(tmp_path, person(tmp_path / "b"), [wordy(41.5, f"t{n}x") for n in range(5)]).run
-    assert "more than 48 of 50 unrelated writers;" in headline(run)
+    assert "More than 48 of 50 unrelated writers;" in headline(run)
     assert meaning(run)[0].startswith("The twin is more like the person than 48 of 50 unrelated")
 
 
@@ -253,7 +253,7 @@ def test_a_run_of_an_older_release_stays_as_it_is(tmp_path: Path) -> None:
     (path / "scores.json").write_text(json.dumps(record), encoding="utf-8")
     again = write_run(made, bundle, path)
     assert again == read_run(path) and again.warnings == ("In other words.",)
-    assert verdict(again)[0].startswith("In part: more than each of 50 unrelated writers; ada's")
+    assert verdict(again)[0].startswith("More than each of 50 unrelated writers; ada's")
 
 
 def _chart(*rows: Row, run: Run) -> Chart:

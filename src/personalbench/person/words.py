@@ -118,7 +118,7 @@ def verdict(run: Run) -> list[str]:
     # No interval says that the person's own writing is more; so this is a figure, and no claim.
     chance = "" if low is None else ", which may be chance"
     above = f"{author}'s own writing is {beside - twin:z.3f} above{chance}"
-    return [f"In part: {more}; {above}.{unsure}"]
+    return [f"{more.capitalize()}; {above}.{unsure}"]
 
 
 def values(run: Run) -> str:
