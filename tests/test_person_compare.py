@@ -95,7 +95,17 @@ def test_one_group_can_never_tell_but_says_how_many_would(tmp_path: Path) -> Non
     assert run.verdict == "cannot tell"
     assert run.difference.difference.ci_low is None
     assert run.groups_needed is not None and run.groups_needed >= 6
-    assert "cannot tell with 1 group: you would need about" in run.sentence
+    needed = run.groups_needed
+    assert f"cannot tell with 1 group: you would need at least {needed} (" in run.sentence
+
+
+def test_the_fewest_groups_that_can_tell_are_a_bound_and_no_estimate(tmp_path: Path) -> None:
+    """Two groups that differ by much, and evenly: six is where any verdict begins."""
+    old = scored(tmp_path, "old", [70.0, 71.0] * 5)
+    new = scored(tmp_path, "new", [40.0, 41.0] * 5)
+    [run] = compared(old, new).runs
+    assert run.groups_needed == 6
+    assert "cannot tell with 2 groups: you would need at least 6 (" in run.sentence
 
 
 @pytest.mark.parametrize(
@@ -124,7 +134,10 @@ def test_a_run_against_itself(tmp_path: Path) -> None:
     assert run.difference.difference.ci_low is None
     assert run.one_v_five.difference.ci_low is None
     assert run.sentence == "old against old: cannot tell with 2 groups (difference +0.000)."
-    assert "+0.000 to +0.000" not in invoke("compare", old, old).output
+    same = invoke("compare", old, tmp_path / "runs" / ".." / "runs" / "old")
+    assert same.exit_code == 2
+    [line] = same.output.splitlines()
+    assert line.endswith("old: is named twice, and never differs from itself; name another")
     said = "gave the same answers: nothing differs."
     assert run.notes == (f"old and old {said}",)
     other = scored(tmp_path, "other", spread(70, 10))  # another file name, the same texts
@@ -137,7 +150,8 @@ def test_a_run_against_itself(tmp_path: Path) -> None:
     assert spaced.run.answers.sha256 != read_run(old).answers.sha256
     write_run(spaced, person(tmp_path / "b", 10), tmp_path / "runs" / "spaced")
     for path in (other, tmp_path / "runs" / "spaced"):
-        assert f"{path.name} and old {said}" in invoke("compare", old, path).output
+        told = invoke("compare", old, path).output
+        assert f"{path.name} and old {said}" in told and "+0.000 to +0.000" not in told
     differs = scored(tmp_path, "differs", [*spread(70, 10)[:9], 71.0])
     assert said not in invoke("compare", old, differs).output
 
@@ -233,17 +247,82 @@ def test_a_leak_passes_no_gate(tmp_path: Path) -> None:
     assert "failed: new: Leak" in invoke("compare", new, old, "--min-gap-closed", "-9").output
 
 
+def copying(run: Path, *cases: int) -> Path:
+    """The run with answers to these cases found to be copied from the profile."""
+    record = json.loads((run / "scores.json").read_text(encoding="utf-8"))
+    for number in cases:
+        record["cases"][number - 1]["copying"] = True
+    (run / "scores.json").write_text(json.dumps(record), encoding="utf-8")
+    return run
+
+
+def test_more_copied_answers_than_the_first_has_are_not_no_worse(tmp_path: Path) -> None:
+    old = copying(scored(tmp_path, "old", spread(60, seed=1)), 3)
+    as_many = copying(scored(tmp_path, "as-many", spread(35, seed=2)), 7)
+    more = copying(scored(tmp_path, "more", spread(35, seed=3)), 1, 2)
+    assert invoke("compare", old, more).exit_code == 0
+    assert invoke("compare", old, as_many, "--fail-if", "worse").exit_code == 0
+    gated = invoke("compare", old, as_many, more, "--fail-if", "worse", "--junit", tmp_path / "x")
+    assert gated.exit_code == 1
+    [said] = [line for line in gated.output.splitlines() if line.startswith("failed: ")]
+    assert said == (
+        "failed: more: answers copied from the profile: 2, in old: 1; quotations may hide that the "
+        "twin's own words are worse"
+    )
+    cases = ElementTree.parse(tmp_path / "x").getroot()[0]
+    assert [case.attrib["name"] for case in cases if case.findall("failure")] == [
+        "copies no more of the profile than old"
+    ]
+
+
+def test_the_gap_is_closed_without_copied_answers_or_not_at_all(tmp_path: Path) -> None:
+    """Ceiling at 20 degrees, model at 70; ten answers at 20 and 22 are copied, five are at 60."""
+    base = [70.0] * 15
+    one = scored(tmp_path, "one", [60.0] * 15, base)
+    two = scored(tmp_path, "two", [20.0] * 5 + [22.0] * 5 + [60.0] * 5, base)
+    gate = ("compare", one, two, "--min-gap-closed", "0.5")
+    assert invoke(*gate).exit_code == 0
+    copying(two, 1, 6)
+    [run] = compared(one, two).runs
+    # (cos 60 - cos 70) / (cos 20 - cos 70) = 0.1580 / 0.5977
+    assert run.copied == 2
+    assert run.gap_closed_uncopied is not None and run.gap_closed_uncopied.n == 1
+    assert run.gap_closed_uncopied.value == pytest.approx(0.2643, abs=1e-4)
+    gated = invoke(*gate)
+    assert gated.exit_code == 1
+    assert "of the gap; without the answers copied from the profile the share is 0.264" in (
+        gated.output
+    )
+    assert invoke(*gate[:-1], "0.26").exit_code == 0
+    copying(two, 11)
+    assert "the share is not estimable: no group of cases is without them" in invoke(*gate).output
+
+
 def test_an_unknown_gap_does_not_pass_for_a_closed_one(tmp_path: Path) -> None:
     one, two = (scored(tmp_path, name, spread(50, 10)) for name in ("one", "two"))
     result = invoke("compare", one, two, "--min-gap-closed", "0.1")
     assert result.exit_code == 1
-    assert "share of the gap closed is not known: no baseline answers" in result.output
+    assert "share of the gap closed is not estimable: no baseline answers" in result.output
+
+
+def test_a_share_without_an_interval_passes_no_gate(tmp_path: Path) -> None:
+    """One group, which closes almost all of the gap."""
+    one, two = (
+        scored(tmp_path, name, [angle] * 5, [70.0] * 5)
+        for name, angle in (("one", 60.0), ("two", 21.0))
+    )
+    assert invoke("compare", one, two).exit_code == 0
+    gated = invoke("compare", one, two, "--min-gap-closed", "0.5")
+    assert gated.exit_code == 1
+    # (cos 21 - cos 70) / (cos 20 - cos 70) = 0.5916 / 0.5977
+    said = "two: the share of the gap closed is not estimable from 0.990 alone: an interval needs"
+    assert f"failed: {said} at least two groups\n" in gated.output
 
 
 @pytest.mark.parametrize("least", ["nan", "inf", "-inf"])
 def test_a_least_share_that_is_no_number_is_refused(tmp_path: Path, least: str) -> None:
-    one = scored(tmp_path, "one", spread(50, 10), spread(70, 10))
-    result = invoke("compare", one, one, f"--min-gap-closed={least}")
+    one, two = (scored(tmp_path, name, spread(50, 10), spread(70, 10)) for name in ("one", "two"))
+    result = invoke("compare", one, two, f"--min-gap-closed={least}")
     assert result.exit_code == 2
     assert result.output == f"Error: --min-gap-closed is {least}; give a number such as 0.3\n"
 
@@ -273,7 +352,8 @@ def test_groups_without_answers_are_named(tmp_path: Path) -> None:
     )
     assert said in " ".join(told.output.split())
     assert said in (tmp_path / "out" / "comparison.md").read_text(encoding="utf-8")
-    assert "left out" not in invoke("compare", old, old).output
+    whole = scored(tmp_path, "whole", spread(60, 20, seed=1))
+    assert "left out" not in invoke("compare", old, whole).output
 
 
 def test_files_for_folders_and_folders_for_files_are_one_line(tmp_path: Path) -> None:
@@ -365,7 +445,7 @@ def test_a_damaged_record_is_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "scores.json").write_text(text, encoding="utf-8")
     for command in ("show", "compare"):
-        result = invoke(command, *[tmp_path / "run"] * (1 + (command == "compare")))
+        result = invoke(command, tmp_path / "run", *[tmp_path / "none"] * (command == "compare"))
         assert result.exit_code == 2, result.output
         [line] = result.output.splitlines()
         assert "run/scores.json: " in line and "remove the run and score it again" in line
@@ -394,6 +474,37 @@ def test_a_damaged_table_is_one_line(tmp_path: Path, change: Any, said: str) -> 
     )
 
 
+def test_pages_replace_their_like_and_nothing_else(tmp_path: Path) -> None:
+    old = scored(tmp_path, "old", spread(60, 10, seed=1))
+    new = scored(tmp_path, "new", spread(40, 10, seed=2))
+    out, junit, picture = tmp_path / "out", tmp_path / "out" / "x.xml", tmp_path / "h.svg"
+    compare = ("compare", old, new, "--output", out, "--junit", junit)
+    history = ("history", tmp_path / "bundle-10", "--runs", tmp_path / "runs", "--output", picture)
+    for command in (compare, history) * 2:
+        result = invoke(*command)
+        assert result.exit_code == 0, result.output
+    assert invoke(*compare[:1], new, old, *compare[3:]).exit_code == 0
+    assert json.loads((out / "comparison.json").read_text(encoding="utf-8"))["first"] == "new"
+    ours = content(out)
+    for path, command in (
+        *((out / name, compare) for name in ours),
+        (picture, history),
+    ):
+        # A drawing of a single run is ours too, but part of that run.
+        foreign = (new / "ruler.svg").read_text("utf-8") if path.suffix == ".svg" else "# My own\n"
+        path.write_text(foreign, encoding="utf-8")
+        result = invoke(*command)
+        assert (result.exit_code, result.output) == (
+            2,
+            f"Error: {path}: is there and was written by something else; choose another name or "
+            "remove it\n",
+        )
+        assert path.read_text(encoding="utf-8") == foreign
+        if path.parent == out:
+            assert content(out) == ours | {path.name: foreign.encode()}
+            path.write_bytes(ours[path.name])
+
+
 def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
     first = scored(tmp_path / "a", "twin", spread(50, 10))
     second = scored(tmp_path / "b", "twin", spread(60, 10, seed=3))
@@ -406,6 +517,20 @@ def test_one_run_alone_is_no_comparison(tmp_path: Path) -> None:
     assert invoke("compare", one).exit_code == 2
     missing = invoke("compare", one, tmp_path / "none")
     assert missing.exit_code == 2 and "none/scores.json: no such file" in missing.output
+
+
+def test_what_is_no_run_is_said_and_what_to_name_instead(tmp_path: Path) -> None:
+    one, two = (scored(tmp_path, name, spread(50, 10)) for name in ("one", "two"))
+    runs, bundle, file = tmp_path / "runs", tmp_path / "bundle-10", tmp_path / "one.jsonl"
+    wrote = "the folder that `score --output` wrote"
+    for there, said in (
+        (runs, f"{runs}: is a folder of runs; name one of them: {one}, {two}"),
+        (bundle, f"{bundle}: is a bundle; name a run on it, {wrote}"),
+        (file, f"{file}: is a file; name a run, {wrote}"),
+    ):
+        for arguments in (("compare", one, there), ("show", there)):
+            result = invoke(*arguments)
+            assert (result.exit_code, result.output) == (2, f"Error: {said}\n"), arguments
 
 
 def test_junit_holds_any_name(tmp_path: Path) -> None:
@@ -423,7 +548,7 @@ def test_the_history_is_in_order_and_of_one_bundle_and_encoder(tmp_path: Path) -
     for number, name in enumerate(("otherwise", "v1", "v2", "v3", "elsewhere")):
         path = tmp_path / "runs" / name / "scores.json"
         record = json.loads(path.read_text(encoding="utf-8"))
-        record["created"] = f"2026-0{number + 1}-01T00:00:00+00:00"
+        record["created"] = f"2026-0{number + 1}-01T07:05:09+00:00"
         path.write_text(json.dumps(record), encoding="utf-8")
     result = invoke("history", tmp_path / "bundle-10", "--runs", tmp_path / "runs", "--json")
     assert result.exit_code == 0, result.output
@@ -434,6 +559,7 @@ def test_the_history_is_in_order_and_of_one_bundle_and_encoder(tmp_path: Path) -
     drawn = invoke("history", tmp_path / "bundle-10", "--runs", tmp_path / "runs").output
     told_lines = drawn.splitlines()
     rows = [number for number, line in enumerate(told_lines) if line.startswith("v")]
+    assert told_lines[rows[0]].startswith("v1, 2026-02-01 07:05 UTC")
     assert [told_lines[row][:2] for row in rows] == ["v1", "v2", "v3"]
     places = [told_lines[row + 1].index("o") for row in rows]
     assert places == sorted(places)

@@ -21,7 +21,15 @@ from personalbench.person.records import Run
 from personalbench.person.runs import read_run, read_table, write_run
 from personalbench.person.scoring import Scored, score_run
 from personalbench.person.summary import comparison_text
-from personalbench.person.words import alarms, headline, least_like, marks, noticed, verdict
+from personalbench.person.words import (
+    alarms,
+    headline,
+    least_like,
+    marks,
+    meaning,
+    noticed,
+    verdict,
+)
 
 UNRELATED = [float(angle) for angle in range(40, 90)]
 LONG = "2026-07-a-twin-whose-name-is-far-too-long-for-any-column-of-any-table-anywhere"
@@ -172,7 +180,11 @@ def test_habits_are_named_and_explained_beside_the_persons_own(leaking: Scored) 
 @pytest.mark.parametrize(
     ("angles", "held_out", "said"),
     [
-        ([30.0, 34.0] * 5, 20.0, "In part: more than most unrelated writers"),
+        (
+            [30.0, 32.0, 30.0, 32.0, 30.0, 34.0, 36.0, 34.0, 36.0, 34.0],
+            20.0,
+            "In part: more than each of 50 unrelated writers, less than ada's own writing. The",
+        ),
         ([20.0, 20.0] * 5, 20.0, "As much as ada's own held-out writing."),
         ([80.0, 84.0] * 5, 20.0, "No: an unrelated writer may come as near."),
         ([80.0, 84.0] * 5, 75.0, "This test can't tell"),
@@ -198,10 +210,50 @@ def test_a_twin_that_is_the_model_is_no_more_than_it(tmp_path: Path) -> None:
 
 def test_one_group_answers_without_certainty(tmp_path: Path) -> None:
     run = of(tmp_path, person(tmp_path / "b"), plain(5, 30.0)).run
+    # Answers at 30 to 34 degrees are as one at 32: cos 20 - cos 32 = 0.0916.
     assert verdict(run) == [
-        "In part: more than most unrelated writers, less than ada's own writing. How sure that "
+        "More than each of 50 unrelated writers; ada's own writing is 0.092 above. How sure that "
         "is, can't be said."
     ]
+
+
+def test_less_than_the_person_is_said_where_an_interval_says_it(tmp_path: Path) -> None:
+    """The person is at 30 degrees; one group is nearer to the profile, one further away."""
+    bundle = person(tmp_path / "b", 10, 30.0)
+    angles = [24.0] * 5 + [38.0] * 5
+    run = of(tmp_path, bundle, [wordy(angle, f"t{n}x") for n, angle in enumerate(angles)]).run
+    short = run.short_of_person
+    # cos 30 - (cos 24 + cos 38) / 2 = 0.0152, between cos 30 - cos 24 and cos 30 - cos 38.
+    assert short.value == pytest.approx(0.0152, abs=1e-4)
+    assert short.ci_low == pytest.approx(-0.0475, abs=1e-4)
+    assert short.ci_high == pytest.approx(0.0780, abs=1e-4)
+    [said] = verdict(run)
+    assert said.endswith("; ada's own writing is 0.015 above, which may be chance.")
+    [point] = [point for point in meaning(run) if "short of the person's own" in point]
+    assert point.endswith("chance: with other cases it could lie between -0.048 and +0.078.")
+    assert "short of it: person less twin" in report_markdown(run, None)
+
+
+def test_the_answer_and_its_reasons_count_the_same_writers(tmp_path: Path) -> None:
+    """Unrelated writers are at 40 to 89 degrees; two are nearer than the twin."""
+    run = of(tmp_path, person(tmp_path / "b"), [wordy(41.5, f"t{n}x") for n in range(5)]).run
+    assert "More than 48 of 50 unrelated writers;" in headline(run)
+    assert meaning(run)[0].startswith("The twin is more like the person than 48 of 50 unrelated")
+
+
+def test_a_run_of_an_older_release_stays_as_it_is(tmp_path: Path) -> None:
+    """It has no difference from the person's own writing, and so makes no claim about it."""
+    bundle, path = person(tmp_path / "b", 10), tmp_path / "runs" / "mine"
+    texts: list[str | None] = [wordy(30.0 + n % 2, f"t{n}x") for n in range(10)]
+    made = of(tmp_path, bundle, texts)
+    write_run(made, bundle, path)
+    record = json.loads((path / "scores.json").read_text(encoding="utf-8"))
+    del record["short_of_person"]
+    record["warnings"] = ["In other words."]
+    (path / "scores.json").write_text(json.dumps(record), encoding="utf-8")
+    again = write_run(made, bundle, path)
+    assert again == read_run(path) and again.warnings == ("In other words.",)
+    assert verdict(again)[0].startswith("More than each of 50 unrelated writers; ada's")
 
 
 def _chart(*rows: Row, run: Run) -> Chart:

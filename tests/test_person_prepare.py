@@ -130,6 +130,29 @@ def test_mail_that_quotes_only_is_left_out_and_said(here: Path, model: Sequence[
     assert told["profile"] == 10
 
 
+def test_one_mailbox_is_split_by_prepare(here: Path, model: Sequence[str]) -> None:
+    """Of 30 messages 24 go to the profile; two of one thread stay together."""
+    mails = [
+        f"From ann Mon May  1 10:00:00 2006\nFrom: ann@example.org\nMessage-ID: <{n}@x>\n"
+        + ("In-Reply-To: <0@x>\n" if n == 1 else "")
+        + f"Subject: {'Re: matter 0' if n == 1 else f'matter {n}'}\n\nDear {n}, "
+        + " ".join(f"mail{n}word{k}" for k in range(30))
+        + ".\n\n"
+        for n in range(30)
+    ]
+    folder = here / "people" / "authors" / "ann"
+    folder.mkdir(parents=True)
+    (folder / "sent.mbox").write_text("".join(mails), encoding="utf-8")
+    result = run("prepare", "people", "--output", "b", *model)
+    assert result.exit_code == 0, result.output
+    bundle = load_bundle(here / "b")
+    assert bundle.author == "ann"
+    assert (len(bundle.profile), len(bundle.cases)) == (24, 6)
+    held_out = {document.id for document in bundle.references}
+    thread = {"authors/ann/sent.mbox#1", "authors/ann/sent.mbox#2"}
+    assert thread <= held_out or not thread & held_out
+
+
 def test_one_of_several_people_is_chosen_by_name(here: Path, model: Sequence[str]) -> None:
     for name in ("ann", "ben"):
         write(here / "people" / "authors" / name)
@@ -345,13 +368,15 @@ def test_contaminated_prompts_are_named(here: Path, model: Sequence[str]) -> Non
     )
     topics = str(corrected(here, r01=f"It says {eight} today.", r02=f"It says {seven} today."))
     [case] = [each.id for each in load_bundle(here / "b").cases if "r01" in each.document]
-    said = f"warning: Contaminated prompts: {case}: 8 or more words in a row"
+    said = f"warning: Contaminated prompts: {case} (reference/r01.txt): 8 or more words in a row"
     prepared = run("prepare", "mine", "--output", "c", "--topics", topics)
     exported = run("prompts", "c", "--output", "p.jsonl")
     for result in (prepared, exported):
         [line] = [line for line in result.output.splitlines() if "words in a row" in line]
         assert line.startswith(said) and "--topics" in line
-    assert f"contaminated  {case} prompt" in run("bundle", "info", "c").output
+    told = run("bundle", "info", "c").output
+    assert f"contaminated  {case} (reference/r01.txt), by 8 or more words" in told
+    assert "contaminated  no prompt, by 8" in run("bundle", "info", "b").output
     assert "ontaminated" not in run("prompts", "b", "--output", "q.jsonl").output
 
 
@@ -359,6 +384,7 @@ def test_contaminated_prompts_are_named(here: Path, model: Sequence[str]) -> Non
     ("cases", "message"),
     [
         ("3", "--cases is 3; a bundle has 5 cases at least"),
+        ("0", "--cases is 0; a bundle has 5 cases at least"),
         ("30", "mine has 6 reference documents, and --cases is 30; add some, or take 6 at most"),
     ],
 )
@@ -369,6 +395,12 @@ def test_a_number_of_cases_that_can_not_be_had_is_refused(
     assert message in error_of("prepare", "mine", "--output", "b", "--cases", cases, *model)
     assert run("prepare", "mine", "--output", "b", "--cases", "5", *model).exit_code == 0
     assert len(load_bundle(here / "b").cases) == 5
+
+
+def test_ranges_are_said_in_words(here: Path) -> None:
+    assert "[x" not in run("prepare", "--help").output
+    line = error_of("prepare", "mine", "--output", "b", "--seed", "-3")
+    assert line == "Error: --seed is -3; give 0 or more"
 
 
 def test_the_person_is_called_by_name(here: Path, model: Sequence[str]) -> None:

@@ -138,6 +138,30 @@ def test_several_groups_have_an_interval_and_leftover_cases_are_named(tmp_path: 
     assert run.twin.likeness.value == pytest.approx(mean)
 
 
+@pytest.mark.parametrize(
+    ("cases", "said"),
+    [
+        (11, "1 of 11 cases is left over and counts"),
+        (12, "2 of 12 cases are left over and count"),
+        (10, None),
+    ],
+)
+def test_the_summary_says_what_is_left_over(tmp_path: Path, cases: int, said: str | None) -> None:
+    run = run_of(tmp_path, [50.0] * cases, cases=cases).run
+    told = " ".join(summary(run).split())
+    if said is None:
+        assert "left over" not in told
+        return
+    assert said in told
+    assert f"prepare a bundle with --cases 10, or add {15 - cases} or more reference" in told
+    assert "left over" in report_markdown(run, None)
+
+
+def test_a_group_without_an_answer_is_not_left_over(tmp_path: Path) -> None:
+    run = run_of(tmp_path, [50.0] * 9, cases=10, allow_missing=True).run
+    assert len(run.leftover) == 5 and "left over" not in summary(run)
+
+
 def test_a_missing_answer_takes_its_group_out_of_every_difference(tmp_path: Path) -> None:
     bundle = person(tmp_path / "b", 10)
     twin = answers(tmp_path / "twin.jsonl", [50.0] * 9)
@@ -214,7 +238,7 @@ def test_a_run_comes_back_from_its_folder(tmp_path: Path) -> None:
     assert scored.table.shape == (2, 126)
     text = (tmp_path / "runs" / "mine" / "scores.json").read_text(encoding="utf-8")
     assert "held0x" not in text and "twin1x" not in text, "scores.json holds no text"
-    with pytest.raises(UserError, match=r"b/scores\.json: no such file"):
+    with pytest.raises(UserError, match=r"b: is a bundle; name a run on it"):
         read_run(tmp_path / "b")
 
 
@@ -377,9 +401,10 @@ def test_cut_answers_and_contaminated_prompts_are_named(tmp_path: Path) -> None:
     run = score_run("mine", bundle, path, None, Bearing(), None, 200, 1).run
     assert run.cut_off == ("case_0002", "case_0005")
     assert run.contaminated_cases == ("case_0002", "case_0003")
+    second, third = (f"{case.id} ({case.document})" for case in bundle.cases[1:3])
     for start in (
         "Cut off: case_0002, case_0005: ",
-        "Contaminated prompts: case_0002, case_0003: 8",
+        f"Contaminated prompts: {second}, {third}: 8",
     ):
         assert len([warning for warning in run.warnings if warning.startswith(start)]) == 1
     stricter = score_run("mine", bundle, path, None, Bearing(), None, 200, 1, prompt_ngram=7).run

@@ -48,8 +48,8 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 @click.argument("source", type=_PATH)
 @click.option("--output", type=_PATH, required=True, help="Where to write it.")
 @click.option("--genre", default="text", show_default=True, help="What the prompts ask for.")
-@click.option("--cases", type=click.IntRange(1), help="Draw so many reference documents.")
-@click.option("--seed", type=click.IntRange(0), help="Default: that of params.yaml, 42.")
+@click.option("--cases", type=int, help="Draw so many reference documents; default: all.")
+@click.option("--seed", type=int, help="Default: that of params.yaml, 42.")
 @click.option("--model", help="Writes the topics; a name in the registry of models.")
 @click.option("--topics", type=_FILE, help="Topics of your own, in place of the model's.")
 @click.option("--author", help="Whose bundle, where SOURCE holds several people.")
@@ -90,6 +90,8 @@ def prepare(
     )
     from personalbench.person.settings import settings
 
+    if seed is not None and seed < 0:
+        raise UserError(f"--seed is {seed}; give 0 or more")
     params = settings()
     prompter = model or params.bundle.prompt_model
     params = params.model_copy(
@@ -378,10 +380,20 @@ def compare(
     from personalbench.person.comparing import chart, compare_runs, require_one_baseline
     from personalbench.person.junit import write_junit
     from personalbench.person.runs import read_runs, read_table
-    from personalbench.person.summary import comparison_page, comparison_text, write_comparison
+    from personalbench.person.summary import (
+        JUNIT_MARK,
+        comparison_page,
+        comparison_text,
+        require_ours,
+        write_comparison,
+    )
 
     if len(runs) < 2:
         raise UserError("compare needs two runs or more: the first is what the others are held to")
+    folders = [run.resolve() for run in runs]
+    for number, run in enumerate(runs):
+        if folders[number] in folders[:number]:
+            raise UserError(f"{run}: is named twice, and never differs from itself; name another")
     if min_gap_closed is not None and not isfinite(min_gap_closed):
         raise UserError(f"--min-gap-closed is {min_gap_closed}; give a number such as 0.3")
     read = read_runs(runs)
@@ -389,6 +401,8 @@ def compare(
     if min_gap_closed is not None:
         require_one_baseline(read)
     picture = chart(read, f"Likeness to {compared.author}")
+    if junit is not None:
+        require_ours(junit, JUNIT_MARK)
     if output is not None:
         write_comparison(output, compared, picture, comparison_page(compared))
     required = _required(compared, fail_if, min_gap_closed)
@@ -416,11 +430,12 @@ def history(bundle: Path, runs: Path, output: Path | None, as_json: bool) -> Non
     from personalbench.person.chart import svg
     from personalbench.person.history import chart
     from personalbench.person.history import history as collect
-    from personalbench.person.summary import history_text
+    from personalbench.person.summary import SVG_MARK, history_text, require_ours
     from personalbench.storage import atomic_write
 
     found = collect(load_bundle(bundle).sha256, runs)
     drawn, picture = chart(found), output or runs / "history.svg"
+    require_ours(picture, SVG_MARK)
     with atomic_write(picture) as file:
         file.write(svg(drawn))
     if as_json:
@@ -517,7 +532,7 @@ def _required(
     compared: "Comparisons", fail_if: str | None, min_gap_closed: float | None
 ) -> list["Requirement"]:
     """Everything that was asked of the runs, and whether it holds."""
-    from personalbench.person.comparing import below_gap
+    from personalbench.person.comparing import below_gap, copies_more
     from personalbench.person.junit import Requirement
 
     required = []
@@ -525,9 +540,12 @@ def _required(
         worse = run.sentence if fail_if == "worse" and run.verdict == "worse" else None
         asked = "not worse than" if fail_if == "worse" else "compared with"
         required.append(Requirement(run.name, f"{asked} {compared.first}", worse, run.sentence))
+        if fail_if == "worse" and (copies := copies_more(run, compared)) is not None:
+            name = f"copies no more of the profile than {compared.first}"
+            required.append(Requirement(run.name, name, copies, copies))
         if min_gap_closed is not None:
             gap = run.gap_closed.value
-            found = "not known" if gap is None else f"closes {gap:z.3f} of the gap"
+            found = "not estimable" if gap is None else f"closes {gap:z.3f} of the gap"
             required.append(
                 Requirement(
                     run.name,
@@ -549,14 +567,14 @@ def _required(
 
 def _in_words(path: Path, loaded: "Bundle") -> Iterator[str]:
     """What `bundle info` says to a reader."""
-    from personalbench.person.doubts import contaminated
+    from personalbench.person.doubts import contaminated, with_documents
     from personalbench.person.settings import settings
 
     manifest, cases, size = loaded.manifest, len(loaded.cases), loaded.manifest.group_size
     groups, left = divmod(cases, size)
     prompter = f"{manifest.prompt_model.id} at {manifest.prompt_model.revision}"
     ngram = settings().check.prompt_ngram
-    leaky = contaminated(loaded.cases, ngram)
+    leaky = with_documents(loaded.cases, contaminated(loaded.cases, ngram))
     people = len({document.author for document in loaded.contrast})
     yield f"{path}: does a twin write like {loaded.author}?"
     yield (
@@ -573,8 +591,7 @@ def _in_words(path: Path, loaded: "Bundle") -> Iterator[str]:
         else f"  topics        read from a file, sha256 {manifest.topics_file}"
     )
     yield (
-        f"  contaminated  {', '.join(leaky) or 'no'} prompt{'s' * (len(leaky) > 1)} "
-        f"({ngram} or more words in a row of the source)"
+        f"  contaminated  {leaky or 'no prompt'}, by {ngram} or more words in a row of the source"
     )
     yield f"  other people  {people or 'none'}, for `answer --method contrastive`"
     yield f"  layout        version {manifest.schema_version}; sha256 {loaded.sha256}"

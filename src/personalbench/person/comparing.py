@@ -13,6 +13,7 @@ from personalbench.metrics.comparison import Comparison, compare_likeness
 from personalbench.metrics.comparison import compare as compare_scores
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.metrics.power import LEVEL, POWER
+from personalbench.metrics.similarity import gap_closed
 from personalbench.metrics.statistics import Floats, episodes
 from personalbench.person.chart import Chart, Mark, Row
 from personalbench.person.records import Run
@@ -48,6 +49,9 @@ class Compared(_Record):
         notes: Which groups were left out, and whether the baselines differ.
         marks: What makes the run's value doubtful.
         leak: What it repeats of the held-out texts, in a sentence; None where nothing.
+        copied: How many of its answers repeat the profile.
+        gap_closed_uncopied: The share of the gap closed over the groups without such an
+            answer; None where no answer is copied or the gap is another.
     """
 
     name: str
@@ -62,6 +66,8 @@ class Compared(_Record):
     notes: tuple[str, ...]
     marks: tuple[Mark, ...] = ()
     leak: str | None = None
+    copied: int = 0
+    gap_closed_uncopied: Estimate | None = None
 
 
 class Comparisons(_Record):
@@ -75,6 +81,7 @@ class Comparisons(_Record):
         first_likeness: Its likeness.
         first_marks: What makes it doubtful.
         first_leak: What it repeats of the held-out texts; None where nothing.
+        first_copied: How many of its answers repeat the profile.
         warnings: What must be read before any verdict: leaks, copies, missing answers.
         runs: The others, in the order they were given.
     """
@@ -86,6 +93,7 @@ class Comparisons(_Record):
     first_likeness: Estimate
     first_marks: tuple[Mark, ...] = ()
     first_leak: str | None = None
+    first_copied: int = 0
     warnings: tuple[str, ...] = ()
     runs: tuple[Compared, ...]
 
@@ -110,6 +118,7 @@ def compare_runs(runs: Sequence[Run], tables: Sequence[Floats]) -> Comparisons:
         first_likeness=first.twin.likeness,
         first_marks=marks(first),
         first_leak=leak(first),
+        first_copied=len(first.copied),
         warnings=(
             *(f"{run.name}: {said}" for run in runs for said in cautions(run)),
             *given_away(first),
@@ -189,11 +198,11 @@ def _compared(run: Run, first: Run, own: Floats, others: Floats) -> Compared:
     )
     verdict = verdict_of(difference)
     needed = groups_needed(np.array(differences), size) if verdict == "cannot tell" else None
-    gap, notes = run.gap_closed, _left_out(run, first)
+    gap, uncopied, notes = run.gap_closed, _gap_uncopied(run), _left_out(run, first)
     if _same_answers(run, first):
         notes.insert(0, f"{run.name} and {first.name} gave the same answers: nothing differs.")
     if _other_baseline(run, first):
-        gap = missing("other baseline answers")
+        gap, uncopied = missing("other baseline answers"), None
         notes.append(
             f"{run.name} was scored with other baseline answers than {first.name}: improvement "
             "and share of the gap closed are not compared."
@@ -218,7 +227,26 @@ def _compared(run: Run, first: Run, own: Floats, others: Floats) -> Compared:
         notes=tuple(notes),
         marks=marks(run),
         leak=leak(run),
+        copied=len(run.copied),
+        gap_closed_uncopied=uncopied,
     )
+
+
+def _gap_uncopied(run: Run) -> Estimate | None:
+    """The share of the gap closed without the groups that hold a copied answer."""
+    if not run.copied:
+        return None
+    kept = [
+        (group.twin, group.baseline, group.ceiling)
+        for group in run.groups
+        if group.twin is not None
+        and group.baseline is not None
+        and set(run.copied).isdisjoint(group.case_ids)
+    ]
+    if not kept:
+        return missing("no group of cases is without them")
+    twin, baseline, ceiling = (sum(line) / len(kept) for line in zip(*kept, strict=True))
+    return gap_closed(twin, baseline, ceiling).model_copy(update={"n": len(kept)})
 
 
 def _same_answers(run: Run, first: Run) -> bool:
@@ -306,7 +334,9 @@ def _sentence(
     if verdict != "cannot tell":
         return f"{name} is {verdict} than {first} ({found})."
     groups = f"{difference.n} group{'s' if difference.n != 1 else ''}"
-    more = "" if needed is None else f": you would need about {needed}"
+    # One group does not show how much groups vary, and the fewest are a bound, no estimate.
+    bound = "at least" if difference.n == 1 or needed == FEWEST_GROUPS else "about"
+    more = "" if needed is None else f": you would need {bound} {needed}"
     return f"{name} against {first}: cannot tell with {groups}{more} ({found})."
 
 
@@ -323,8 +353,28 @@ def _singles(run: Run) -> dict[str, float | None]:
 def below_gap(run: Compared, least: float) -> str | None:
     """Why a run does not close at least that share of the gap, or None where it does."""
     gap = run.gap_closed
+    unknown = f"{run.name}: the share of the gap closed is not estimable"
     if gap.value is None:
-        return f"{run.name}: the share of the gap closed is not known: {gap.reason}"
+        return f"{unknown}: {gap.reason}"
+    if gap.ci_low is None:  # other cases might give any value
+        return f"{unknown} from {gap.value:z.3f} alone: {gap.reason}"
     if gap.value < least:
         return f"{run.name}: closes {gap.value:.3f} of the gap, less than {least}"
-    return None
+    rest = run.gap_closed_uncopied
+    if rest is None or (rest.value is not None and rest.value >= least):
+        return None
+    left = f"not estimable: {rest.reason}" if rest.value is None else f"{rest.value:z.3f}"
+    return (
+        f"{run.name}: closes {gap.value:.3f} of the gap; without the answers copied from the "
+        f"profile the share is {left}"
+    )
+
+
+def copies_more(run: Compared, compared: Comparisons) -> str | None:
+    """Why a run can't be said to be no worse than the first, or None: quotations look alike."""
+    if run.copied <= compared.first_copied:
+        return None
+    return (
+        f"{run.name}: answers copied from the profile: {run.copied}, in {compared.first}: "
+        f"{compared.first_copied}; quotations may hide that the twin's own words are worse"
+    )

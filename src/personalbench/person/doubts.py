@@ -35,8 +35,8 @@ class Doubts:
     prompt_copies: tuple[str, ...]
     cut_off: tuple[str, ...]
 
-    def sentences(self, limits: CopyingLimits, prompt_ngram: int) -> list[str]:
-        """One for each kind that was found."""
+    def sentences(self, limits: CopyingLimits) -> list[str]:
+        """One for each kind that was found in answers."""
         said = {
             "Repeated answers: {}: each is the answer to another case too, or nearly; the twin "
             "did not write about the subject.": self.repeated_answers,
@@ -45,10 +45,7 @@ class Doubts:
             "Cut off: {}: stopped at the most tokens, or in the middle of a sentence; let the twin "
             "write on.": self.cut_off,
         }
-        return [
-            *_contaminated_said(self.contaminated_cases, prompt_ngram),
-            *(sentence.format(", ".join(ids)) for sentence, ids in said.items() if ids),
-        ]
+        return [sentence.format(", ".join(ids)) for sentence, ids in said.items() if ids]
 
 
 def doubts_about(
@@ -79,17 +76,19 @@ def doubts_about(
 
 def contaminated_sentences(cases: Sequence[Case], prompt_ngram: int) -> list[str]:
     """A sentence on contaminated prompts, where there are some."""
-    return _contaminated_said(contaminated(cases, prompt_ngram), prompt_ngram)
-
-
-def _contaminated_said(found: Sequence[str], prompt_ngram: int) -> list[str]:
+    found = contaminated(cases, prompt_ngram)
     if not found:
         return []
     return [
-        f"Contaminated prompts: {', '.join(found)}: {prompt_ngram} or more words in a row are "
-        "those of the text behind the case, which gives any twin the person's words; change their "
-        "topics and prepare the bundle anew with --topics."
+        f"Contaminated prompts: {with_documents(cases, found)}: {prompt_ngram} or more words in a "
+        "row are those of the text behind the case, which gives any twin the person's words; "
+        "change their topics and prepare the bundle anew with --topics."
     ]
+
+
+def with_documents(cases: Sequence[Case], found: Sequence[str]) -> str:
+    """Case ids, each with the document by which a file of topics names the case."""
+    return ", ".join(f"{case.id} ({case.document})" for case in cases if case.id in found)
 
 
 def contaminated(cases: Sequence[Case], prompt_ngram: int) -> tuple[str, ...]:

@@ -104,7 +104,8 @@ def chart(found: History) -> Chart:
         title=f"Likeness to {found.author}, version by version",
         rows=tuple(
             Row(
-                f"{version.name}, {version.created[:10]}",
+                # To the minute: several versions may be of one day.
+                f"{version.name}, {version.created[:16].replace('T', ' ')} UTC",
                 version.likeness,
                 "twin",
                 marks=version.marks,

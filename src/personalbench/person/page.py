@@ -218,7 +218,11 @@ def _numbers(run: Run) -> tuple[Table, ...]:
     if run.baseline is not None:
         base = run.baseline.likeness
         rows.append((partly("the model without the person", run, base), base))
-    rows.append(("the person's own held-out writing (ceiling)", run.ceiling.likeness))
+    short = run.short_of_person
+    rows += [
+        ("the person's own held-out writing (ceiling)", run.ceiling.likeness),
+        (partly("short of it: person less twin", run, short), short),
+    ]
     if run.baseline is not None:
         rows += [
             (partly("improvement: twin less model", run, run.improvement), run.improvement),

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from personalbench.bundle import ModelIdentity
 from personalbench.metrics.copying import LIMITS
-from personalbench.metrics.estimate import Estimate, Finite
+from personalbench.metrics.estimate import Estimate, Finite, missing
 from personalbench.scores import EncoderIdentity
 
 
@@ -169,6 +169,8 @@ class Run(_Record):
         ceiling: The person's own held-out writing, put through the same measurement.
         unrelated: Unrelated writers; None where there is no calibration for this.
         unrelated_reason: Why there is none.
+        short_of_person: The person's own held-out writing less the twin, over the groups that
+            the twin answered.
         improvement: Twin less baseline.
         gap_closed: Improvement as a share of ceiling less baseline; not clamped.
         groups: Every complete group of cases.
@@ -196,6 +198,7 @@ class Run(_Record):
     ceiling: LineScores
     unrelated: Unrelated | None
     unrelated_reason: str | None
+    short_of_person: Estimate = missing("scored by an older release")
     improvement: Estimate
     gap_closed: Estimate
     groups: tuple[GroupLikeness, ...]

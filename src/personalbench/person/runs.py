@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from personalbench.bundle import Bundle
-from personalbench.errors import UserError
+from personalbench.errors import UserError, some
 from personalbench.metrics.statistics import Floats, episodes
 from personalbench.person.chart import svg
 from personalbench.person.page import RULER, report_html, report_markdown, side_by_side
@@ -105,18 +105,21 @@ def _inputs(run: Run) -> dict[str, Any]:
 def _results(run: Run) -> dict[str, Any]:
     """What two releases or two limits of copying may see differently."""
     also = {"name", "created", "software", "bundle", "settings", "answers", "baseline_answers"}
-    return {"results": run.model_dump(exclude=also)}
+    # These follow from the rest, and an older release has no difference and other words.
+    derived = {"short_of_person", "warnings"}
+    return {"results": run.model_dump(exclude=also | derived)}
 
 
 def read_run(folder: Path) -> Run:
     """Read a run's scores.
 
     Raises:
-        UserError: There is no run in the folder, or another release wrote it.
+        UserError: There is no run in the folder, or another release wrote it; says what is
+            there instead.
     """
     path = folder / SCORES
     if not path.is_file():
-        raise UserError(f"{path}: no such file; a run is a folder that `score` wrote")
+        raise UserError(_no_run(folder))
     try:
         return Run.model_validate(read_json(path))
     except UserError as error:
@@ -126,6 +129,17 @@ def read_run(folder: Path) -> Run:
         where = ".".join(map(str, first["loc"]))
         what = f"{where}: {first['msg']}" if where else first["msg"]
         raise UserError(f"{path}: {what}; {_AGAIN}") from None
+
+
+def _no_run(folder: Path) -> str:
+    """What somebody named in place of a run, and what to name."""
+    if runs := [str(path.parent) for path in sorted(folder.glob(f"*/{SCORES}"))]:
+        return f"{folder}: is a folder of runs; name one of them: {some(runs, 3)}"
+    if (folder / "manifest.json").is_file():
+        return f"{folder}: is a bundle; name a run on it, the folder that `score --output` wrote"
+    if folder.is_file():
+        return f"{folder}: is a file; name a run, the folder that `score --output` wrote"
+    return f"{folder / SCORES}: no such file; a run is a folder that `score` wrote"
 
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:

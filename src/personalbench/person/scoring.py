@@ -27,7 +27,7 @@ from personalbench.metrics.statistics import (
     likeness_replicates,
     percentile_interval,
 )
-from personalbench.person.doubts import PROMPT_NGRAM, doubts_about
+from personalbench.person.doubts import PROMPT_NGRAM, contaminated_sentences, doubts_about
 from personalbench.person.records import (
     AnswersFile,
     BundleIdentity,
@@ -171,6 +171,9 @@ def score_run(
         ceiling=ceiling.record(size, settings),
         unrelated=unrelated if isinstance(unrelated, Unrelated) else None,
         unrelated_reason=unrelated if isinstance(unrelated, str) else None,
+        short_of_person=_interval(
+            [ceiling.groups[ids] - table for ids, table in twin.groups.items()], size, settings
+        ),
         improvement=_improvement(twin, base, size, settings),
         gap_closed=_gap_closed(twin, base, ceiling, size, settings),
         groups=tuple(
@@ -190,7 +193,8 @@ def score_run(
         cut_off=doubts.cut_off,
         warnings=(
             *_warnings(bundle, twin, base, ceiling, cases, limits),
-            *doubts.sentences(limits, prompt_ngram),
+            *contaminated_sentences(bundle.cases, prompt_ngram),
+            *doubts.sentences(limits),
         ),
     )
     return Scored(

@@ -3,6 +3,7 @@
 from pathlib import Path
 from textwrap import fill
 
+from personalbench.errors import UserError
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.person.chart import Chart, lines, marked, svg
 from personalbench.person.comparing import Comparisons
@@ -13,6 +14,15 @@ from personalbench.report.section import Cell, Column, Section, Table, escaped, 
 from personalbench.storage import atomic_write, write_json
 
 PICTURE = "comparison.svg"
+
+SVG_MARK = 'aria-label="Likeness to '
+JUNIT_MARK = 'name="personalbench: '
+_MARKS = {
+    "comparison.json": '"first_likeness": ',
+    "comparison.md": "# Likeness to ",
+    PICTURE: SVG_MARK,
+}
+"""What stands near the beginning of every page that these commands make of runs."""
 
 _WIDTH = 79
 _NAME = 22  # characters of a run's name in a table that fits the terminal
@@ -90,11 +100,29 @@ def comparison_page(compared: Comparisons) -> str:
 
 
 def write_comparison(folder: Path, compared: Comparisons, picture: Chart, page: str) -> None:
-    """Write ``comparison.json``, ``comparison.md`` and ``comparison.svg``."""
+    """Write ``comparison.json``, ``comparison.md`` and ``comparison.svg``.
+
+    Raises:
+        UserError: As :func:`require_ours`, before anything is written.
+    """
+    for name, mark in _MARKS.items():
+        require_ours(folder / name, mark)
     write_json(folder / "comparison.json", compared.model_dump(mode="json"))
     for name, text in ((PICTURE, svg(picture)), ("comparison.md", page)):
         with atomic_write(folder / name) as file:
             file.write(text)
+
+
+def require_ours(page: Path, mark: str) -> None:
+    """Make sure that writing a page loses nothing that its runs could not give again.
+
+    Raises:
+        UserError: There is a file of that name without the mark.
+    """
+    if page.exists() and mark.encode() not in page.read_bytes()[:1000]:
+        raise UserError(
+            f"{page}: is there and was written by something else; choose another name or remove it"
+        )
 
 
 def _said(compared: Comparisons) -> list[str]:

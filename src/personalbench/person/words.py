@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from personalbench.metrics.estimate import Estimate, missing
 from personalbench.person.chart import Chart, Mark, Row
-from personalbench.person.records import CaseScores, Run
+from personalbench.person.records import CaseScores, Run, Unrelated
 
 BEWARE = "Before you trust it"
 """Heading of everything that makes a value doubtful."""
@@ -112,7 +112,13 @@ def verdict(run: Run) -> list[str]:
         return ["Not surely more than the same model without any knowledge of the person."]
     if twin > beside - _SHOWN:
         return [f"As much as {author}'s own held-out writing.{unsure}"]
-    return [f"In part: more than most unrelated writers, less than {author}'s own writing.{unsure}"]
+    more, low = f"more than {_beaten(unrelated, twin)}", run.short_of_person.ci_low
+    if low is not None and low > 0:
+        return [f"In part: {more}, less than {author}'s own writing.{unsure}"]
+    # No interval says that the person's own writing is more; so this is a figure, and no claim.
+    chance = "" if low is None else ", which may be chance"
+    above = f"{author}'s own writing is {beside - twin:z.3f} above{chance}"
+    return [f"{more.capitalize()}; {above}.{unsure}"]
 
 
 def values(run: Run) -> str:
@@ -151,7 +157,21 @@ def meaning(run: Run) -> list[str]:
             f"{twin.ci_high:z.3f}: that is what the 95 % interval says, here over {twin.n} groups "
             "of cases."
         )
-    return said
+    return [*said, *_left_over(run)]
+
+
+def _left_over(run: Run) -> list[str]:
+    """Cases that fill no group of the bundle, and how to have none."""
+    size, total = run.bundle.group_size, run.bundle.cases
+    left = total % size
+    if not left:
+        return []
+    counts = "is left over and counts" if left == 1 else "are left over and count"
+    return [
+        f"{left} of {total} cases {counts} in no likeness, for a group has {size}: prepare a "
+        f"bundle with --cases {total - left}, or add {size - left} or more reference documents "
+        f"first, to have {total - left + size} cases."
+    ]
 
 
 def ruler(run: Run) -> Chart:
@@ -222,16 +242,11 @@ def _among_unrelated(run: Run, twin: float) -> list[str]:
     unrelated = run.unrelated
     if unrelated is None:
         return [f"How alike unrelated writers are is not known: {run.unrelated_reason}."]
-    above = sum(score > twin for score in unrelated.scores)
+    above = _above(unrelated, twin)
     more = f"{above} of {unrelated.n} unrelated writers are more like the person than the twin is"
     if twin <= unrelated.p95:
         return [f"{more}: by this measure it can't be told from a stranger."]
-    said = (
-        f"The twin is more like the person than each of {unrelated.n} unrelated writers."
-        if above == 0
-        else f"The twin is more like the person than {unrelated.n - above} of {unrelated.n} "
-        "unrelated writers."
-    )
+    said = f"The twin is more like the person than {_beaten(unrelated, twin)}."
     base = run.baseline.likeness.value if run.baseline else None
     if base is None or base <= unrelated.p95:
         return [said]
@@ -241,12 +256,22 @@ def _among_unrelated(run: Run, twin: float) -> list[str]:
     ]
 
 
+def _above(unrelated: Unrelated, twin: float) -> int:
+    return sum(score > twin for score in unrelated.scores)
+
+
+def _beaten(unrelated: Unrelated, twin: float) -> str:
+    """How many unrelated writers are less like the person than the twin."""
+    above = _above(unrelated, twin)
+    return f"{unrelated.n - above if above else 'each'} of {unrelated.n} unrelated writers"
+
+
 def _against_ceiling(run: Run, twin: Estimate) -> list[str]:
     ceiling, beside = run.ceiling.likeness.value, _ceiling_beside_twin(run)
     if ceiling is None or beside is None or twin.value is None:
         return []
     said = []
-    unrelated = run.unrelated
+    unrelated, short = run.unrelated, run.short_of_person
     if unrelated is not None and ceiling <= unrelated.p95:
         said.append(
             "The person's own held-out writing is no more like the profile than some unrelated "
@@ -263,7 +288,7 @@ def _against_ceiling(run: Run, twin: Estimate) -> list[str]:
     else:
         said.append(
             f"It is {beside - twin.value:z.3f} short of the person's own held-out writing{where}, "
-            "which is the same person's value on this test and not a maximum."
+            f"which is the same person's value on this test and not a maximum.{_by_chance(short)}"
         )
     return said
 
@@ -286,12 +311,17 @@ def _against_baseline(run: Run) -> list[str]:
     closed = f"{said}: it closes {share:.0%} of the gap to the person's own writing."
     if gain.ci_low is None or gain.ci_high is None:
         return [f"{closed} How sure that is, can't be said: {gain.reason}."]
-    if gain.ci_low <= 0 <= gain.ci_high:
-        return [
-            f"{closed} That may be chance: with other cases it could lie between "
-            f"{gain.ci_low:+z.3f} and {gain.ci_high:+z.3f}."
-        ]
-    return [closed]
+    return [f"{closed}{_by_chance(gain)}"]
+
+
+def _by_chance(difference: Estimate) -> str:
+    """A sentence where the interval of a difference holds zero."""
+    low, high = difference.ci_low, difference.ci_high
+    if low is None or high is None or not low <= 0 <= high:
+        return ""
+    return (
+        f" That may be chance: with other cases it could lie between {low:+z.3f} and {high:+z.3f}."
+    )
 
 
 def partly(label: str, run: Run, estimate: Estimate) -> str:
