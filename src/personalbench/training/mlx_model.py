@@ -43,8 +43,10 @@ class MlxModel:
             UserError: It can't be had, or is none that mlx-lm knows.
         """
         network, tokenizer = _loaded(spec, lazy=True)
-        norm = network.layers[0].input_layernorm.weight
-        return cls(spec, tokenizer, str(norm.dtype).removeprefix("mlx.core."), len(network.layers))
+        # Vectors, such as the norms', are never quantized.
+        weights = dict(tree_flatten(network.parameters())).values()
+        precision = next(str(each.dtype) for each in weights if each.ndim == 1)
+        return cls(spec, tokenizer, precision.removeprefix("mlx.core."), len(network.layers))
 
     def adapted(self, rank: int, seed: int) -> "MlxLearner":
         """The model, read anew, with new LoRA weights on every linear layer of the blocks."""
