@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -371,15 +372,11 @@ async def _load_adapter(
         where = f"models: {spec.name} at {address.base_url}"
         async with _connect(address) as client:
             try:
-                await _probe(client, spec, patience, str(adapter.path / "missing"))
-            except _Dead:
-                pass
-            else:
-                raise UserError(
-                    f"{where}: ignores the adapter that it is given; serve the model with "
-                    "python -m mlx_lm server"
-                )
-            try:
+                if await _answers_with(client, spec, patience, adapter.path / "missing"):
+                    raise UserError(
+                        f"{where}: ignores the adapter that it is given; serve the model with "
+                        "python -m mlx_lm server"
+                    )
                 await _probe(client, spec, patience, str(adapter.path))
             except _Dead as fault:
                 raise UserError(
@@ -388,6 +385,19 @@ async def _load_adapter(
                 ) from None
 
     await _together([load(address) for address in addresses])
+
+
+async def _answers_with(
+    client: openai.AsyncOpenAI, spec: ModelParams, patience: Patience, adapter: Path
+) -> bool:
+    """Whether an endpoint answers with that adapter; raise ``_Dead`` where it says nothing."""
+    try:
+        await _probe(client, spec, patience, str(adapter))
+    except _Dead as fault:
+        if fault.status is None:  # silence is no refusal
+            raise
+        return False
+    return True
 
 
 async def _probe(
