@@ -1,22 +1,18 @@
 """The paper's own serving stack: mlx-lm on a real, small model."""
 
 import json
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from llm_stub import free_port
+from mlx_server import PATIENT, serving
 from people import bundle
 from personalbench.bundle import reference_documents
-from personalbench.errors import UserError
 from personalbench.judge.judge import judge
 from personalbench.judge.records import AuthorTraits
-from personalbench.llm.client import Patience, check_reachable, open_model
+from personalbench.llm.client import open_model
 from personalbench.llm.embedded import MODEL_FILES, locate
 from personalbench.llm.usage import read_usage
 from personalbench.params import (
@@ -34,9 +30,6 @@ from personalbench.twins.outside import read_answers
 from personalbench.twins.prompts import Generator
 
 pytestmark = pytest.mark.mlx
-
-# A busy CPU is slow, not dead.
-PATIENT = Patience(connect=60, first_answer=600, base=600)
 
 
 def convert(source: Path, target: Path) -> None:
@@ -64,40 +57,14 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelParams]:
     folder = tmp_path_factory.mktemp("mlx") / "smollm2"
     file = MODEL_FILES["smollm2-135m"]
     convert(locate(file), folder)
-    port = free_port()
-    spec = ModelParams(
-        kind="server",
-        family="smollm2",
-        id=str(folder),
-        revision=file.sha256,
-        endpoints=[f"http://127.0.0.1:{port}/v1"],
-        chat_template={"enable_thinking": False},
-        send_seed=False,
-        structured=False,
-        concurrency=3,
-    )
-    command = [
-        sys.executable,
-        "-m",
-        "mlx_lm",
-        "server",
-        "--model",
+    with serving(
+        folder.parent,
         str(folder),
-        "--port",
-        str(port),
-    ]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
-        try:
-            while True:
-                try:
-                    check_reachable(spec, patience=PATIENT)
-                    break
-                except UserError:
-                    assert server.poll() is None, "mlx_lm server ended"
-                    time.sleep(0.5)
-            yield spec
-        finally:
-            server.kill()
+        revision=file.sha256,
+        chat_template={"enable_thinking": False},
+        concurrency=3,
+    ) as spec:
+        yield spec
 
 
 def test_a_twin_and_a_judge_run_on_mlx(

@@ -3,9 +3,7 @@
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,12 +15,13 @@ from safetensors.numpy import save_file as save_file_numpy
 from safetensors.torch import save_file
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-from llm_stub import Stub, free_port
+from llm_stub import Stub
+from mlx_server import serving
 from people import bundle
 from personalbench import paths
 from personalbench.bundle import ModelIdentity
 from personalbench.errors import UserError
-from personalbench.llm.client import Model, check_reachable, open_model
+from personalbench.llm.client import Model, open_model
 from personalbench.llm.embedded import MODEL_FILES, ServedAdapter, locate
 from personalbench.llm.types import Reply, Request, user
 from personalbench.params import FinetunedParams, ModelParams, TrainingParams, load_params
@@ -65,34 +64,6 @@ def write_small_model(folder: Path, vocabulary: int = 49152) -> None:
     AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name).save_pretrained(folder)
 
 
-@contextmanager
-def serving(folder: Path, *options: str) -> Iterator[ModelParams]:
-    """A real server of mlx-lm; its entry of the registry."""
-    port = free_port()
-    serve = [sys.executable, "-m", "mlx_lm", "server", "--model", "model", "--port", str(port)]
-    spec = ModelParams(
-        kind="server",
-        family="smollm2",
-        id="model",
-        revision="0" * 40,
-        endpoints=[f"http://127.0.0.1:{port}/v1"],
-        send_seed=False,
-        structured=False,
-    )
-    with subprocess.Popen([*serve, *options], cwd=folder, stderr=subprocess.DEVNULL) as server:
-        try:
-            while True:
-                try:
-                    check_reachable(spec)
-                    break
-                except UserError:
-                    assert server.poll() is None, "mlx_lm server ended"
-                    time.sleep(0.5)
-            yield spec
-        finally:
-            server.kill()
-
-
 def summarize(model: Model, requests: Sequence[Request], description: str) -> list[Reply]:
     return [Reply(status="ok", text="The text is about a day.") for _ in requests]
 
@@ -129,7 +100,7 @@ def test_mlx_lm_trains_on_our_data_and_its_server_is_an_entry_of_the_registry(
     assert run.returncode == 0, run.stderr
     assert (tmp_path / "adapter" / "adapters.safetensors").is_file()
 
-    with serving(tmp_path, "--adapter-path", "adapter") as spec:
+    with serving(tmp_path, "model", "--adapter-path", "adapter") as spec:
         request = Request(messages=user("Write."), temperature=0.7, max_tokens=8, seed=1)
         with open_model(spec, cache=None) as model:
             (reply,) = model.complete([request], "test")
@@ -157,15 +128,19 @@ def in_words_of_mlx(weights: Weights) -> Weights:
     }
 
 
-def test_both_engines_learn_the_same_from_the_same_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of few words in the working folder, and batches for it."""
     pytest.importorskip("mlx_lm", reason="pip install personalbench[mlx]")
-    from personalbench.training.mlx_model import MlxModel
-
     write_small_model(tmp_path / "model", vocabulary=64)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(trainer, "TOKENS_A_BATCH", 48)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_both_engines_learn_the_same_from_the_same_start(tmp_path: Path) -> None:
+    from personalbench.training.mlx_model import MlxModel
+
     network = LlamaForCausalLM.from_pretrained("model", dtype=torch.float32)
     peft = TorchModel(network, None, torch.device("cpu"), torch.float32).adapted(4, seed=1)
     with torch.no_grad():  # B is zero at first, and so would be half of the gradients
@@ -187,15 +162,12 @@ def test_both_engines_learn_the_same_from_the_same_start(
     np.testing.assert_allclose(curves[1], curves[0], rtol=2e-3)
 
 
+@pytest.mark.usefixtures("tiny")
 def test_an_mlx_training_goes_on_from_its_checkpoint_and_ends_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("mlx_lm", reason="pip install personalbench[mlx]")
     from personalbench.training.mlx_model import MlxLearner, MlxModel
 
-    write_small_model(tmp_path / "model", vocabulary=64)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(trainer, "TOKENS_A_BATCH", 48)
     base = MlxModel.load(small_spec())
     params = TrainingParams(epochs=1, rank=4, learning_rate=0.02)
 
@@ -236,7 +208,7 @@ def test_the_stage_trains_with_mlx_and_its_server_answers_with_each_adapter(
     )
     people = [bundle("ada", profile=30), bundle("ben", profile=30)]
     with (
-        serving(tmp_path) as spec,
+        serving(tmp_path, "model") as spec,
         project(people, section, spec) as (params, _),
     ):
         line = personalize.run(params, "finetuned")
