@@ -21,6 +21,7 @@ from people import bundle
 from personalbench import paths
 from personalbench.bundle import ModelIdentity
 from personalbench.errors import UserError
+from personalbench.llm import client as client_module
 from personalbench.llm.client import Model, open_model
 from personalbench.llm.embedded import MODEL_FILES, ServedAdapter, locate
 from personalbench.llm.types import Reply, Request, user
@@ -246,6 +247,25 @@ def test_a_server_that_ignores_adapters_is_one_line(tmp_path: Path) -> None:
         with pytest.raises(UserError, match=r"ignores the adapter .* python -m mlx_lm server$"):
             model.complete([request], "test")
         assert stub.bodies == []
+
+
+def test_silence_is_no_refusal_of_an_adapter_that_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    async def probe(client: object, spec: object, patience: object, adapter: str | None) -> None:
+        asked.append(adapter)
+        raise client_module._Dead("does not answer")
+
+    request = Request(messages=user("Write."), temperature=0.0, max_tokens=8, seed=1)
+    with Stub() as stub, open_model(stub.spec(), cache=None) as model:
+        monkeypatch.setattr(client_module, "check_reachable", lambda *_, **__: None)
+        monkeypatch.setattr(client_module, "_probe", probe)
+        model.put_on(ServedAdapter(tmp_path, "hash"))
+        with pytest.raises(UserError, match=r"does not answer; the server must run on this"):
+            model.complete([request], "test")
+    assert asked == [str(tmp_path / "missing")]
 
 
 @pytest.mark.parametrize(
