@@ -1,5 +1,6 @@
 """The study's parameters, its figures and its tables."""
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -122,15 +123,54 @@ def test_the_table_has_paired_differences_and_places_between_floor_and_ceiling(
         )
     }
     # Over the baseline 0.2, 0.3, 0.2; few_shot has 0.7, 0.6, 0.6, without the copy 0.5, 0.6, 0.6.
-    likeness, over_base, over_few, uncopied, above, closed, copied, cut = rows["finetuned"]
+    likeness, over_base, over_few, uncopied, above, both, closed, copied, cut = rows["finetuned"]
     assert likeness.startswith("0.700 [0.6")
     assert over_base.startswith("0.233 [0.200, 0.300]")
     assert over_few.startswith("0.067 [-0.100, 0.200]")
     assert uncopied.startswith("0.133 [0.100, 0.200]")
     assert above == "2 of 3"  # 0.6 > 0.55, 0.8 < 0.9, 0.7 > 0.625
     assert closed.startswith("0.583 [0.500, 0.750]")  # 0.2 of 0.4, 0.3 of 0.4, 0.2 of 0.4
-    assert (copied, cut) == ("0 of 3", "2 of 3") and rows["few_shot"][6] == "1 of 3"
+    assert (copied, cut) == ("0 of 3", "2 of 3") and rows["few_shot"][7] == "1 of 3"
+    assert both == "2 of 3"
     assert rows["ceiling"][1:4] == ["", "", ""] and rows["floor"][4] == ""
+
+
+def test_above_both_counts_authors_above_floor_and_baseline_at_once(
+    study: tuple[ModuleType, ModuleType],
+) -> None:
+    figures, summary = study
+    lines = lines_of(
+        figures,
+        {
+            "non_personalized": {1: [0.4], 2: [0.5], 3: [0.7]},
+            "finetuned": {1: [0.5], 2: [0.6], 3: [0.6]},
+            "floor": {1: [0.3], 2: [0.65], 3: [0.5]},
+            "ceiling": {1: [0.9], 2: [0.9], 3: [0.9]},
+        },
+    )
+    row = next(row for row in summary.likeness_table(lines, 100, 1) if "finetuned" in row)
+    # 1 is above both, 2 above the baseline alone, 3 above the floor alone.
+    assert [cell.strip() for cell in row.split("|")][6:8] == ["2 of 3", "1 of 3"]
+
+
+def test_authors_have_a_row_each_and_lines_a_place_in_the_picture(
+    study: tuple[ModuleType, ModuleType],
+) -> None:
+    figures, summary = study
+    values = {1: [0.5, 0.7], 2: [0.25], 4: [0.75]}
+    lines = lines_of(
+        figures, {name: values for name in ("ceiling", "non_personalized", "finetuned", "floor")}
+    )
+    assert list(summary.author_table(lines))[2:] == [
+        f"| {number} | {' | '.join([value] * 4)} |"
+        for number, value in ((1, "0.600"), (2, "0.250"), (4, "0.750"))
+    ]
+    picture = summary.picture(lines, 1000, 1)
+    assert picture.png.startswith(b"\x89PNG")
+    assert all(f"{name} 0.533 [0.250, 0.750]" in picture.alt for name in lines)
+    assert re.findall(r">(non_personalized|finetuned)<", picture.svg) == [
+        "finetuned", "non_personalized",
+    ]  # fmt: skip
 
 
 def test_lines_of_two_runs_make_no_table(

@@ -320,6 +320,17 @@ def test_training_data_for_another_trainer(monkeypatch: pytest.MonkeyPatch) -> N
             assert answered["content"] in texts
 
 
+@pytest.mark.parametrize("command", ["train", "training-data"])
+def test_help_names_the_defaults(command: str) -> None:
+    defaults = TrainingParams().model_dump()
+    told = {
+        option.name: option.help.partition("default: ")[2]
+        for option in main.commands[command].params
+        if option.name in defaults and option.name != "engine"
+    }
+    assert told and told == {name: f"{defaults[name]}." for name in told}
+
+
 def test_no_folder_of_somebody_elses_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("diary").mkdir()
     with project([bundle("ada", profile=40)]) as (params, stub):

@@ -1,25 +1,32 @@
-"""Tables of the study, from the figures in docs/study/figures: python docs/study/summary.py"""
+"""Tables and picture of the study, from docs/study/figures: python docs/study/summary.py"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from figures import FIGURES, LineFigures
+from matplotlib import pyplot as plt
 
 from personalbench.errors import UserError, some
 from personalbench.metrics.estimate import Estimate
 from personalbench.metrics.statistics import bootstrap_mean
 from personalbench.params import load_params
+from personalbench.report.drawing import CEILING, FLOOR, TWIN, drawn, look
+from personalbench.report.section import Figure
 from personalbench.storage import read_json
 
 REFERENCES = ("ceiling", "floor")
 BASELINE, RIVAL = "non_personalized", "few_shot"
 
 
+PICTURE = Path(__file__).with_name("likeness.png")
+
+
 def main() -> None:
-    """Print the tables as Markdown."""
+    """Print the tables as Markdown, and draw the picture."""
     params = load_params(Path(__file__).with_name("params.yaml"))
     lines = read_figures(FIGURES, params.twins)
     print("\n".join(tables(lines, params.score.bootstrap, params.seed)))
+    PICTURE.write_bytes(picture(lines, params.score.bootstrap, params.seed).png)
 
 
 def read_figures(folder: Path, twins: Sequence[str]) -> dict[str, LineFigures]:
@@ -49,6 +56,7 @@ def read_figures(folder: Path, twins: Sequence[str]) -> dict[str, LineFigures]:
 def tables(lines: Mapping[str, LineFigures], replicates: int, seed: int) -> Iterator[str]:
     """All tables, as Markdown."""
     yield from likeness_table(lines, replicates, seed)
+    yield from ("", "Each author's likeness:", "", *author_table(lines))
     for name, line in lines.items():
         rows = training_table(line)
         if rows:
@@ -68,13 +76,12 @@ def likeness_table(lines: Mapping[str, LineFigures], replicates: int, seed: int)
     """Every line's likeness, its place between floor and ceiling, and its copying."""
     yield (
         f"| line | LUAR 5v5 | less {BASELINE} | less {RIVAL} | less {RIVAL}, no copies "
-        "| above floor | gap closed | copied | cut |"
+        f"| above floor | above floor and {BASELINE} | gap closed | copied | cut |"
     )
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
 
     def shown(values: Mapping[int, float]) -> str:
-        singles = {str(number): [value] for number, value in values.items()}
-        return _shown(bootstrap_mean(singles, replicates, seed))
+        return _shown(_mean(values, replicates, seed))
 
     def less(name: str, other: str, uncopied: bool = False) -> str:
         if name in (*REFERENCES, other) or other not in lines:
@@ -82,9 +89,10 @@ def likeness_table(lines: Mapping[str, LineFigures], replicates: int, seed: int)
         left, right = (by_author(lines[each], uncopied) for each in (name, other))
         return shown({number: left[number] - right[number] for number in left if number in right})
 
-    def above_floor(own: Mapping[int, float]) -> str:
-        floor = by_author(lines["floor"])
-        return f"{sum(own[number] > floor[number] for number in own)} of {len(own)}"
+    def above(own: Mapping[int, float], *others: str) -> str:
+        bars = [by_author(lines[other]) for other in others]
+        over = [number for number in own if all(own[number] > bar[number] for bar in bars)]
+        return f"{len(over)} of {len(own)}"
 
     def closed(own: Mapping[int, float]) -> str:
         base, ceiling = by_author(lines[BASELINE]), by_author(lines["ceiling"])
@@ -99,18 +107,51 @@ def likeness_table(lines: Mapping[str, LineFigures], replicates: int, seed: int)
     for name, line in lines.items():
         own = by_author(line)
         twin = name not in REFERENCES
+        compared = twin and name != BASELINE and BASELINE in lines
         cells = [
             name,
             shown(own),
             less(name, BASELINE),
             less(name, RIVAL),
             less(name, RIVAL, uncopied=True),
-            above_floor(own) if name != "floor" else "",
-            closed(own) if twin and name != BASELINE and BASELINE in lines else "",
+            above(own, "floor") if name != "floor" else "",
+            above(own, "floor", BASELINE) if compared else "",
+            closed(own) if compared else "",
             f"{line.copied} of {line.answers}" if twin else "",
             f"{line.cut} of {line.answers}" if twin else "",
         ]
         yield f"| {' | '.join(cells)} |"
+
+
+def author_table(lines: Mapping[str, LineFigures]) -> Iterator[str]:
+    """The likeness of every line, an author a row."""
+    values = {name: by_author(line) for name, line in lines.items()}
+    yield f"| author | {' | '.join(values)} |"
+    yield "|---" * (len(values) + 1) + "|"
+    for number in next(iter(values.values())):
+        yield f"| {number} | {' | '.join(f'{own[number]:.3f}' for own in values.values())} |"
+
+
+def picture(lines: Mapping[str, LineFigures], replicates: int, seed: int) -> Figure:
+    """Every twin between ceiling and floor: mean with its interval, and a dot an author."""
+    means = {name: _mean(by_author(line), replicates, seed) for name, line in lines.items()}
+    twins = [name for name in lines if name not in REFERENCES]
+    with look():
+        drawing, axis = plt.subplots(figsize=(7.2, 1.2 + 0.42 * len(twins)), layout="constrained")
+        for name, color, style in (("ceiling", CEILING, "-"), ("floor", FLOOR, "--")):
+            axis.axvline(means[name].value, color=color, linestyle=style, label=name)
+            axis.axvspan(means[name].ci_low, means[name].ci_high, color=color, alpha=0.15, lw=0)
+        for height, name in enumerate(reversed(twins)):
+            own, mean = [*by_author(lines[name]).values()], means[name]
+            axis.plot(own, [height] * len(own), ".", color=TWIN, alpha=0.45, mew=0)
+            axis.plot([mean.ci_low, mean.ci_high], [height, height], color=TWIN)
+            axis.plot(mean.value, height, "o", color=TWIN)
+        axis.set_yticks(range(len(twins)), twins[::-1])
+        axis.set_xlabel("LUAR 5v5 (higher is more like the person)")
+        axis.grid(axis="x")
+        drawing.legend(loc="outside lower center", ncols=2)
+    said = ", ".join(f"{name} {_shown(mean)}" for name, mean in means.items())
+    return drawn("likeness", "Likeness of every line.", said, drawing)
 
 
 def training_table(line: LineFigures) -> list[str]:
@@ -129,6 +170,11 @@ def training_table(line: LineFigures) -> list[str]:
             for number, each in trained
         ),
     ]
+
+
+def _mean(values: Mapping[int, float], replicates: int, seed: int) -> Estimate:
+    singles = {str(number): [value] for number, value in values.items()}
+    return bootstrap_mean(singles, replicates, seed)
 
 
 def _shown(estimate: Estimate) -> str:

@@ -205,17 +205,25 @@ def answer(bundle: Path, method: str, model: str | None, output: Path, as_json: 
 @click.command()
 @click.argument("bundle", type=_PATH)
 @click.option("--output", type=_FOLDER, required=True, help="Folder for adapter and answers.")
-@click.option("--model", help="Who is trained: a name in the registry.")
+@click.option(
+    "--model", help="Who is trained: a name in the registry; default: the generator of params.yaml."
+)
 @click.option(
     "--engine",
     type=click.Choice(["peft", "mlx"]),
-    help="peft trains embedded models, mlx those of an mlx-lm server on this machine.",
+    help="peft (default) trains embedded models, mlx those of an mlx-lm server on this machine.",
 )
-@click.option("--documents", type=click.IntRange(20), help="Most to learn from.")
-@click.option("--epochs", type=click.IntRange(1), help="How often to read them.")
-@click.option("--rank", type=click.IntRange(1), help="Of the low-rank updates.")
-@click.option("--learning-rate", type=click.FloatRange(0, min_open=True), help="The highest.")
-@click.option("--max-length", type=click.IntRange(1), help="Tokens of prompt and document.")
+@click.option("--documents", type=click.IntRange(20), help="Most to learn from; default: 200.")
+@click.option("--epochs", type=click.IntRange(1), help="How often to read them; default: 2.")
+@click.option("--rank", type=click.IntRange(1), help="Of the low-rank updates; default: 16.")
+@click.option(
+    "--learning-rate",
+    type=click.FloatRange(0, min_open=True),
+    help="The highest; default: 0.001.",
+)
+@click.option(
+    "--max-length", type=click.IntRange(1), help="Tokens of prompt and document; default: 512."
+)
 @_JSON
 def train(
     bundle: Path, output: Path, model: str | None, as_json: bool, **given: float | str | None
@@ -256,7 +264,7 @@ def train(
 @click.command("training-data")
 @click.argument("bundle", type=_PATH)
 @click.option("--output", type=_FOLDER, required=True, help="Folder for train and valid.")
-@click.option("--documents", type=click.IntRange(20), help="Most to learn from.")
+@click.option("--documents", type=click.IntRange(20), help="Most to learn from; default: 200.")
 @click.option("--model", help="Who will be trained: a name in the registry; its context counts.")
 @_JSON
 def training_data(
