@@ -153,6 +153,20 @@ def test_a_loss_that_is_not_finite_is_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_model_that_computes_nothing_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TorchLearner, "evaluate", lambda *_: float("nan"))
+    with pytest.raises(UserError, match=r"not finite before the first step; .* another generator"):
+        trained(tmp_path)
+
+
+def test_a_damaged_checkpoint_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint").write_bytes(b"\x08" + bytes(20))
+    with pytest.raises(UserError, match=r"checkpoint: damaged: .*; delete it, and this training"):
+        trained(tmp_path)
+
+
 SCRIPT = """
 import sys
 from pathlib import Path

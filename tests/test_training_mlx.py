@@ -275,6 +275,7 @@ def test_silence_is_no_refusal_of_an_adapter_that_is_missing(
         ("strange", "0" * 40, r"mlx-lm can't load it: Model type strange not supported"),
         ("damaged", "0" * 40, r"mlx-lm can't load it: .*Unable to read"),
         ("a/b/c", "0" * 40, r"mlx-lm can't load it: .*; correct id or revision"),
+        ("base", "0" * 40, r"models: .*: base has no chat template; name a model that"),
     ],
 )
 def test_a_model_that_mlx_lm_can_not_load_is_one_line(
@@ -290,6 +291,8 @@ def test_a_model_that_mlx_lm_can_not_load_is_one_line(
         Path(name, "config.json").write_text('{"model_type": "strange"}')
         save_file({}, Path(name, "model.safetensors"))
     Path("damaged/model.safetensors").write_bytes(b"")
+    write_small_model(tmp_path / "base")
+    Path("base/chat_template.jinja").unlink()
     spec = small_spec().model_copy(update={"id": id, "revision": revision})
     with pytest.raises(UserError, match=said) as caught:
         MlxModel.load(spec)

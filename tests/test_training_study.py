@@ -153,6 +153,28 @@ def test_above_both_counts_authors_above_floor_and_baseline_at_once(
     assert [cell.strip() for cell in row.split("|")][6:8] == ["2 of 3", "1 of 3"]
 
 
+def test_an_author_alone_has_no_interval_and_one_without_a_group_no_place(
+    study: tuple[ModuleType, ModuleType],
+) -> None:
+    figures, summary = study
+    alone = lines_of(
+        figures, {name: {1: [0.5]} for name in ("ceiling", "non_personalized", "floor")}
+    )
+    assert summary.picture(alone, 100, 1).png.startswith(b"\x89PNG")
+    lines = lines_of(
+        figures,
+        {
+            "ceiling": {1: [0.9], 2: [0.8]},
+            "non_personalized": {1: [0.4]},
+            "finetuned": {1: [0.6], 2: [0.7]},
+            "floor": {1: [0.5], 2: [0.5]},
+        },
+    )
+    [row] = [row for row in summary.likeness_table(lines, 100, 1) if "| finetuned" in row]
+    assert [cell.strip() for cell in row.split("|")][6:9] == ["2 of 2", "1 of 1", "0.400"]
+    assert "| 2 | 0.800 |  | 0.700 | 0.500 |" in list(summary.author_table(lines))
+
+
 def test_authors_have_a_row_each_and_lines_a_place_in_the_picture(
     study: tuple[ModuleType, ModuleType],
 ) -> None:
@@ -177,9 +199,9 @@ def test_lines_of_two_runs_make_no_table(
     study: tuple[ModuleType, ModuleType], tmp_path: Path
 ) -> None:
     figures, summary = study
-    with pytest.raises(UserError, match=r"no figures; run python docs/study/figures\.py first"):
+    with pytest.raises(UserError, match=r"no figures of ceiling and floor; run dvc repro refer"):
         summary.read_figures(tmp_path, ["finetuned"])
-    for name, bundles in (("ceiling", "b"), ("finetuned", "c")):
+    for name, bundles in (("ceiling", "b"), ("finetuned", "c"), ("floor", "b")):
         line = lines_of(figures, {name: {1: [0.5]}})[name].model_copy(update={"bundles": bundles})
         (tmp_path / f"{name}.json").write_text(line.model_dump_json())
     with pytest.raises(UserError, match=r"finetuned: of other bundles or another encoder than"):

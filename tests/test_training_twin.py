@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 from click.testing import CliRunner
+from filelock import FileLock
 from safetensors.torch import load_file
 
 from llm_stub import Says, Stub
@@ -68,6 +70,7 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     "changed",
     [
         {"spec": SPEC.model_copy(update={"revision": "0" * 64})},
+        {"spec": SPEC.model_copy(update={"chat_template": {"enable_thinking": False}})},
         {"examples": replace(SET, trained=SET.trained[::-1])},
         {"examples": replace(SET, held_out=SET.held_out[:1])},
         {"params": PARAMS.model_copy(update={"engine": "mlx"})},
@@ -127,7 +130,9 @@ def test_a_record_of_another_release_is_one_line(tmp_path: Path) -> None:
     written(tmp_path / "adapter")
     path = tmp_path / "adapter" / RECORD
     path.write_text(path.read_text().replace('"format": 2', '"format": 9'))
-    with pytest.raises(UserError, match=r"adapter\.json: format: Input should be 2; train it anew"):
+    with pytest.raises(
+        UserError, match=r"adapter\.json: format: Input should be 2; delete .*adapter$"
+    ):
         load_adapter(tmp_path / "adapter", SPEC)
 
 
@@ -141,6 +146,27 @@ def test_a_full_disk_leaves_nothing_half_written(
     with pytest.raises(UserError, match=r"adapter: can't be written: No space left on device"):
         written(tmp_path / "adapter")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_only_a_full_disk_needs_room(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=r"Not a directory; correct that and run again$"):
+        written(tmp_path / "file" / "adapter")
+
+
+def test_two_runs_train_the_same_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("trained twice")
+
+    monkeypatch.setattr(finetune, "_finetune", never)
+    folder = adapters.kept(adapter_key(SPEC, SET, PARAMS, 1))
+    folder.parent.mkdir(parents=True)
+    with ThreadPoolExecutor(1) as pool:
+        with FileLock(folder.with_name(f"{folder.name}.lock")):
+            second = pool.submit(finetune.finetune, SPEC, SET, PARAMS, 1)
+            assert wait([second], timeout=0.5).not_done
+            written(folder)
+        assert second.result().record.author == "ada"
 
 
 def test_what_can_not_be_trained_is_said_before_any_work() -> None:
@@ -269,8 +295,13 @@ def test_the_stage_trains_every_author_once_and_answers_with_each_adapter(
         assert (tmp_path / "mine" / WEIGHTS["peft"]).read_bytes() == before[
             paths.ADAPTERS / "finetuned" / "ada" / WEIGHTS["peft"]
         ]
+        # The same again, also if it was asked for with another number of documents and found.
+        record = tmp_path / "mine" / RECORD
+        record.write_text(record.read_text().replace('"documents": 20', '"documents": 21'))
+        (tmp_path / "mine" / "notes.txt").write_text("mine")
         again = CliRunner().invoke(main, command)
         assert (again.exit_code, again.stdout) == (0, result.stdout)
+        assert (tmp_path / "mine" / "notes.txt").read_text() == "mine"
         other = CliRunner().invoke(main, [*command, "--rank", "2"])
         assert other.exit_code == 2
         assert other.stderr.splitlines()[-1] == (
@@ -329,6 +360,15 @@ def test_help_names_the_defaults(command: str) -> None:
         if option.name in defaults and option.name != "engine"
     }
     assert told and told == {name: f"{defaults[name]}." for name in told}
+
+
+def test_a_value_out_of_range_is_one_line() -> None:
+    command = ["train", "bundle", "--output", "mine", "--learning-rate", "nan"]
+    with project([bundle("ada", profile=40)]):
+        result = CliRunner().invoke(main, [*command[:1], str(paths.BUNDLES / "ada"), *command[2:]])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: --learning-rate: Input should be ")
+    assert len(result.stderr.splitlines()) == 1
 
 
 def test_no_folder_of_somebody_elses_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,13 @@
 """Figures of the study's last run, without any text: python docs/study/figures.py
 
-Writes one file a line into docs/study/figures, for every line whose answers are there. Authors
-have numbers. No judge is asked.
+Writes one file a line into docs/study/figures, for every line whose answers are there; those of
+other lines are of an earlier run and are deleted. Authors have numbers. No judge is asked.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import click
 from pydantic import BaseModel, ConfigDict
 
 from personalbench import paths
@@ -85,6 +86,7 @@ class LineFigures(BaseModel):
     authors: dict[int, AuthorFigures]
 
 
+@click.command()
 def main() -> None:
     """Score every line that has answers."""
     params = load_params()
@@ -96,6 +98,7 @@ def main() -> None:
     for line in ("ceiling", "floor", *params.twins):
         path = paths.ANSWERS / f"{line}.jsonl"
         if not path.is_file():
+            (FIGURES / f"{line}.json").unlink(missing_ok=True)
             print(f"{line}: no answers yet")
             continue
         answers = read_records(path, Answer)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import click
 from figures import FIGURES, LineFigures
 from matplotlib import pyplot as plt
 
@@ -21,6 +22,7 @@ BASELINE, RIVAL = "non_personalized", "few_shot"
 PICTURE = Path(__file__).with_name("likeness.png")
 
 
+@click.command()
 def main() -> None:
     """Print the tables as Markdown, and draw the picture."""
     params = load_params(Path(__file__).with_name("params.yaml"))
@@ -33,11 +35,14 @@ def read_figures(folder: Path, twins: Sequence[str]) -> dict[str, LineFigures]:
     """The lines that are there, in the order of the report.
 
     Raises:
-        UserError: Two of them are not of one run, or none is there.
+        UserError: Two of them are not of one run, or ceiling or floor is not there.
     """
     names = [name for name in ("ceiling", *twins, "floor") if (folder / f"{name}.json").is_file()]
-    if not names:
-        raise UserError(f"{folder}: no figures; run python docs/study/figures.py first")
+    if not names or (names[0], names[-1]) != REFERENCES:
+        raise UserError(
+            f"{folder}: no figures of ceiling and floor; run dvc repro references, then python "
+            "docs/study/figures.py"
+        )
     lines = {name: LineFigures.model_validate(read_json(folder / f"{name}.json")) for name in names}
     first = lines[names[0]]
     strange = [
@@ -75,7 +80,7 @@ def by_author(line: LineFigures, uncopied: bool = False) -> dict[int, float]:
 def likeness_table(lines: Mapping[str, LineFigures], replicates: int, seed: int) -> Iterator[str]:
     """Every line's likeness, its place between floor and ceiling, and its copying."""
     yield (
-        f"| line | LUAR 5v5 | less {BASELINE} | less {RIVAL} | less {RIVAL}, no copies "
+        f"| line | {_metric(lines)} | less {BASELINE} | less {RIVAL} | less {RIVAL}, no copies "
         f"| above floor | above floor and {BASELINE} | gap closed | copied | cut |"
     )
     yield "|---|---|---|---|---|---|---|---|---|---|"
@@ -91,15 +96,16 @@ def likeness_table(lines: Mapping[str, LineFigures], replicates: int, seed: int)
 
     def above(own: Mapping[int, float], *others: str) -> str:
         bars = [by_author(lines[other]) for other in others]
-        over = [number for number in own if all(own[number] > bar[number] for bar in bars)]
-        return f"{len(over)} of {len(own)}"
+        known = [number for number in own if all(number in bar for bar in bars)]
+        over = [number for number in known if all(own[number] > bar[number] for bar in bars)]
+        return f"{len(over)} of {len(known)}"
 
     def closed(own: Mapping[int, float]) -> str:
         base, ceiling = by_author(lines[BASELINE]), by_author(lines["ceiling"])
         return shown(
             {
                 number: (own[number] - base[number]) / (ceiling[number] - base[number])
-                for number in own
+                for number in own.keys() & base.keys() & ceiling.keys()
                 if ceiling[number] > base[number]
             }
         )
@@ -128,8 +134,9 @@ def author_table(lines: Mapping[str, LineFigures]) -> Iterator[str]:
     values = {name: by_author(line) for name, line in lines.items()}
     yield f"| author | {' | '.join(values)} |"
     yield "|---" * (len(values) + 1) + "|"
-    for number in next(iter(values.values())):
-        yield f"| {number} | {' | '.join(f'{own[number]:.3f}' for own in values.values())} |"
+    for number in values["ceiling"]:
+        cells = [f"{own[number]:.3f}" if number in own else "" for own in values.values()]
+        yield f"| {number} | {' | '.join(cells)} |"
 
 
 def picture(lines: Mapping[str, LineFigures], replicates: int, seed: int) -> Figure:
@@ -138,16 +145,18 @@ def picture(lines: Mapping[str, LineFigures], replicates: int, seed: int) -> Fig
     twins = [name for name in lines if name not in REFERENCES]
     with look():
         drawing, axis = plt.subplots(figsize=(7.2, 1.2 + 0.42 * len(twins)), layout="constrained")
-        for name, color, style in (("ceiling", CEILING, "-"), ("floor", FLOOR, "--")):
+        for name, color, style in zip(REFERENCES, (CEILING, FLOOR), ("-", "--"), strict=True):
             axis.axvline(means[name].value, color=color, linestyle=style, label=name)
-            axis.axvspan(means[name].ci_low, means[name].ci_high, color=color, alpha=0.15, lw=0)
+            if means[name].ci_low is not None:
+                axis.axvspan(means[name].ci_low, means[name].ci_high, color=color, alpha=0.15, lw=0)
         for height, name in enumerate(reversed(twins)):
             own, mean = [*by_author(lines[name]).values()], means[name]
             axis.plot(own, [height] * len(own), ".", color=TWIN, alpha=0.45, mew=0)
-            axis.plot([mean.ci_low, mean.ci_high], [height, height], color=TWIN)
+            if mean.ci_low is not None:
+                axis.plot([mean.ci_low, mean.ci_high], [height, height], color=TWIN)
             axis.plot(mean.value, height, "o", color=TWIN)
         axis.set_yticks(range(len(twins)), twins[::-1])
-        axis.set_xlabel("LUAR 5v5 (higher is more like the person)")
+        axis.set_xlabel(f"{_metric(lines)} (higher is more like the person)")
         axis.grid(axis="x")
         drawing.legend(loc="outside lower center", ncols=2)
     said = ", ".join(f"{name} {_shown(mean)}" for name, mean in means.items())
@@ -170,6 +179,10 @@ def training_table(line: LineFigures) -> list[str]:
             for number, each in trained
         ),
     ]
+
+
+def _metric(lines: Mapping[str, LineFigures]) -> str:
+    return f"{next(iter(lines.values())).encoder.name} 5v5"
 
 
 def _mean(values: Mapping[int, float], replicates: int, seed: int) -> Estimate:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel as Model
-from pydantic import ConfigDict
+from pydantic import ConfigDict, ValidationError
 
 from personalbench.bundle import Bundle
 from personalbench.errors import UserError
@@ -20,9 +20,9 @@ from personalbench.training.adapters import (
     RECORD,
     Adapter,
     copy_adapter,
+    decisive,
     hash_of,
     load_adapter,
-    recipe,
     saving,
     served,
 )
@@ -82,8 +82,8 @@ def train_twin(
     examples, warnings = _prepared(bundle, section, params)
     if folder.exists():
         there = load_adapter(folder, spec).record
-        wanted = (hash_of(examples), recipe(section), params.seed)
-        if (there.training_set, there.params, there.seed) != wanted:
+        same = (there.training_set, there.seed) == (hash_of(examples), params.seed)
+        if not same or decisive(there.params) != decisive(section):
             raise UserError(f"{folder}: holds a twin of another training; name another folder")
     adapter = finetune(spec, examples, section, params.seed, tell)
     answers, _ = written(params, "finetuned", section, [bundle], [adapter])
@@ -158,14 +158,30 @@ def _as_the_bundle(params: Params, bundle: Bundle) -> Params:
 
 
 def section_of(model: str, given: Mapping[str, float | str | None]) -> FinetunedParams:
-    """The section of a twin: what is given, and the defaults."""
+    """The section of a twin: what is given, and the defaults.
+
+    Raises:
+        UserError: A value is out of its range.
+    """
     values = {name: value for name, value in given.items() if value is not None}
-    return FinetunedParams.model_validate({"method": "finetuned", "generator": model, **values})
+    try:
+        return FinetunedParams.model_validate({"method": "finetuned", "generator": model, **values})
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = str(first["loc"][0]).replace("_", "-")
+        raise UserError(f"--{option}: {first['msg']} (found {first['input']!r})") from None
 
 
 def write_twin(twin: TrainedTwin, folder: Path) -> None:
-    """Write the adapter, for llama.cpp too if it can be, the answers, and the diagnostic."""
-    with saving(folder), new_folder(folder, replace=True) as made:
+    """Write the adapter, for llama.cpp too if it can be, the answers, and the diagnostic.
+
+    In the folder of the same training only the answers are new; what else lies there stays.
+    """
+    if folder.exists():
+        with saving(folder):
+            write_records(folder / ANSWERS, twin.lines)
+        return
+    with saving(folder), new_folder(folder) as made:
         copy_adapter(twin.adapter, made)
         if twin.base.kind == "embedded":
             shutil.copyfile(served(twin.adapter, twin.base).path, made / "adapter.gguf")

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from errno import EDQUOT, EFBIG, ENOSPC
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,11 @@ def recipe(params: TrainingParams) -> TrainingParams:
     return TrainingParams(**params.model_dump(include=set(TrainingParams.model_fields)))
 
 
+def decisive(params: TrainingParams) -> dict[str, Any]:
+    """Of a recipe, what decides how one training set is learnt."""
+    return recipe(params).model_dump(exclude={"documents"})
+
+
 def hash_of(examples: TrainingSet) -> str:
     """SHA-256 of everything that training sees."""
     return sha256_bytes(_json(asdict(examples)))
@@ -68,13 +74,16 @@ def hash_of(examples: TrainingSet) -> str:
 
 def adapter_key(spec: ModelParams, examples: TrainingSet, params: TrainingParams, seed: int) -> str:
     """SHA-256 of everything that decides what comes out, but for the machine."""
+    # A model without options of its own has the key that it had before they were part of it.
+    template = {"chat_template": spec.chat_template} if spec.chat_template else {}
     return sha256_bytes(
         _json(
             {
+                **template,
                 "format": AdapterRecord.model_fields["format"].default,
                 "base": identity(spec).model_dump(),
                 "training_set": hash_of(examples),
-                "params": recipe(params).model_dump(exclude={"documents"}),
+                "params": decisive(params),
                 "seed": seed,
             }
         )
@@ -105,9 +114,10 @@ def saving(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # NumPy's own error has a text only.
+        # NumPy's own error of a full disk has a text only.
         why = error.strerror or str(error)
-        raise UserError(f"{path}: can't be written: {why}; make room and run again") from error
+        mend = "make room" if error.errno in (None, ENOSPC, EDQUOT, EFBIG) else "correct that"
+        raise UserError(f"{path}: can't be written: {why}; {mend} and run again") from error
 
 
 def write_adapter(
@@ -134,11 +144,11 @@ def load_adapter(folder: Path, base: ModelParams) -> Adapter:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise UserError(f"{path}: {where}: {first['msg']}; train it anew") from None
+        raise UserError(f"{path}: {where}: {first['msg']}; delete {folder}") from None
     if record.base != identity(base):
         raise UserError(
             f"{path}: an adapter of {record.base.id} {record.base.revision[:12]}, not of "
-            f"{base.id} {base.revision[:12]}; name that model as generator or train anew"
+            f"{base.id} {base.revision[:12]}; name that model, or another folder"
         )
     adapter = Adapter(folder, record)
     if not adapter.weights.is_file() or sha256_file(adapter.weights) != record.weights:

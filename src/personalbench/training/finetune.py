@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from filelock import FileLock
 from safetensors.numpy import save
 
 from personalbench.bundle import Bundle
@@ -211,8 +212,22 @@ def finetune(
             left behind but a checkpoint.
     """
     folder = kept(adapter_key(spec, examples, params, seed))
-    if folder.is_dir():
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Another experiment may train the same at this moment.
+    with FileLock(folder.with_name(f"{folder.name}.lock")):
+        if not folder.is_dir():
+            _finetune(spec, examples, params, seed, folder, tell)
         return load_adapter(folder, spec)
+
+
+def _finetune(
+    spec: ModelParams,
+    examples: TrainingSet,
+    params: TrainingParams,
+    seed: int,
+    folder: Path,
+    tell: Callable[[str], None] | None,
+) -> None:
     require_trainable(spec, params)
     base = load_model(spec, params)
     trained, held_out = (
@@ -244,9 +259,8 @@ def finetune(
         weights=sha256_bytes(weights),
     )
     config = {"base_model_name_or_path": spec.id, **base.config(params.rank)}
-    adapter = write_adapter(folder, weights, config, record)
+    write_adapter(folder, weights, config, record)
     checkpoint.unlink(missing_ok=True)
-    return adapter
 
 
 def _facts(examples: Sequence[Example]) -> list[CaseFacts]:

@@ -5,6 +5,7 @@ of a head, so the rows of query and key weights stand in another order there. An
 ``B A`` of such a weight moves the rows of ``B`` only.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def write_gguf(weights: Path, base: Path, alpha: float, output: Path) -> None:
     heads = {
         name: int(fields[f"llama.attention.{key}"].contents()) for name, key in _ROTATED.items()
     }
-    temporary = output.with_name(f".{output.name}.incomplete")
+    temporary = output.with_name(f".{output.name}.{os.getpid()}")  # two runs may make it at once
     writer = GGUFWriter(temporary, "llama")
     writer.add_type("adapter")
     writer.add_string("adapter.type", "lora")

@@ -40,9 +40,14 @@ class MlxModel:
         """Find a model in its folder or, at its revision, on the hub.
 
         Raises:
-            UserError: It can't be had, or is none that mlx-lm knows.
+            UserError: It can't be had, is none that mlx-lm knows, or has no chat template.
         """
         network, tokenizer = _loaded(spec, lazy=True)
+        if not tokenizer.has_chat_template:
+            raise UserError(
+                f"models: {spec.name}: {spec.id} has no chat template; name a model that was "
+                "trained to follow instructions"
+            )
         # Vectors, such as the norms', are never quantized.
         weights = dict(tree_flatten(network.parameters())).values()
         precision = next(str(each.dtype) for each in weights if each.ndim == 1)

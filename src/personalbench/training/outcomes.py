@@ -1,5 +1,6 @@
 """What the trainings of a run gave, as the stage `personalize` left it."""
 
+import json
 from dataclasses import dataclass
 
 from personalbench import paths
@@ -41,7 +42,7 @@ def outcomes_of(params: Params, twin: str) -> dict[str, Outcome]:
     folder = paths.ADAPTERS / twin
     return {
         author: Outcome(
-            AdapterRecord.model_validate_json((folder / name / RECORD).read_bytes()),
+            AdapterRecord.model_validate_json(json.dumps(read_json(folder / name / RECORD))),
             Perplexity.model_validate(read_json(folder / name / PERPLEXITY)),
         )
         for author, name in read_json(folder / AUTHORS).items()

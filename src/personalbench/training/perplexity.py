@@ -44,7 +44,10 @@ def reference_perplexity(spec: ModelParams, adapter: Adapter, bundle: Bundle) ->
         adapter: What it has learnt; the reference documents are no part of that.
         bundle: The author's.
     """
-    name = sha256_bytes(f"{adapter.record.weights} {bundle.sha256}".encode())
+    # Weights that have learnt nothing are the same under another model or length.
+    record = adapter.record
+    parts = (record.weights, bundle.sha256, spec.revision, record.params.max_length)
+    name = sha256_bytes(" ".join(map(str, parts)).encode())
     path = cache_folder("perplexity") / f"{name}.json"
     if path.is_file():
         return Perplexity.model_validate(read_json(path))

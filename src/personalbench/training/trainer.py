@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save
 from tqdm import tqdm
 
@@ -106,7 +106,7 @@ def train(
         tell: Takes a line that says how long it will take.
 
     Raises:
-        UserError: The loss is not finite.
+        UserError: The loss is not finite, or the checkpoint is damaged.
     """
     plan = [group for epoch in range(params.epochs) for group in batches(trained, seed, epoch)]
     looks = _looks(len(plan), params.epochs)
@@ -182,12 +182,18 @@ class _Run:
         return len(self.curve) - 1 - self.curve.index(lowest(self.curve)) >= _PATIENCE
 
     def _require_finite(self, *values: float) -> None:
-        if not all(map(math.isfinite, values)):
-            self._checkpoint.unlink(missing_ok=True)
+        if all(map(math.isfinite, values)):
+            return
+        self._checkpoint.unlink(missing_ok=True)
+        if not self.step and not self.curve:
             raise UserError(
-                f"training {self._name}: the loss is not finite at step {self.step + 1}; "
-                "try a smaller learning_rate"
+                f"training {self._name}: the loss is not finite before the first step; the model "
+                "can't be used as it is: name another generator"
             )
+        raise UserError(
+            f"training {self._name}: the loss is not finite at step {self.step + 1}; "
+            "try a smaller learning_rate"
+        )
 
     def advance(self, batch: Sequence[Tokens]) -> None:
         """One step."""
@@ -230,9 +236,14 @@ class _Run:
             write_bytes(self._checkpoint, save(arrays, metadata={_PROGRESS: json.dumps(progress)}))
 
     def _load(self) -> None:
-        with safe_open(self._checkpoint, "numpy") as file:
-            progress = json.loads(file.metadata()[_PROGRESS])
-        arrays = load_file(self._checkpoint)
+        try:
+            with safe_open(self._checkpoint, "numpy") as file:
+                progress = json.loads(file.metadata()[_PROGRESS])
+            arrays = load_file(self._checkpoint)
+        except SafetensorError as error:
+            raise UserError(
+                f"{self._checkpoint}: damaged: {error}; delete it, and this training starts anew"
+            ) from None
         self.step = progress["step"]
         self.curve = [CurvePoint.model_validate(point) for point in progress["curve"]]
         self._loss, self._tokens = progress["loss"], progress["tokens"]
