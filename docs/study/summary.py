@@ -155,6 +155,7 @@ def picture(lines: Mapping[str, LineFigures], replicates: int, seed: int) -> Fig
             if mean.ci_low is not None:
                 axis.plot([mean.ci_low, mean.ci_high], [height, height], color=TWIN)
             axis.plot(mean.value, height, "o", color=TWIN)
+        axis.set_ylim(-0.6, len(twins) - 0.4)
         axis.set_yticks(range(len(twins)), twins[::-1])
         axis.set_xlabel(f"{_metric(lines)} (higher is more like the person)")
         axis.grid(axis="x")
