@@ -17,8 +17,6 @@ from personalbench.storage import read_json
 
 REFERENCES = ("ceiling", "floor")
 BASELINE, RIVAL = "non_personalized", "few_shot"
-
-
 PICTURE = Path(__file__).with_name("likeness.png")
 
 

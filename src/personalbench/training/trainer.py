@@ -185,7 +185,7 @@ class _Run:
         if all(map(math.isfinite, values)):
             return
         self._checkpoint.unlink(missing_ok=True)
-        if not self.step and not self.curve:
+        if not self.curve:
             raise UserError(
                 f"training {self._name}: the loss is not finite before the first step; the model "
                 "can't be used as it is: name another generator"
