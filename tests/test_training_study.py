@@ -38,7 +38,7 @@ def test_the_parameters_are_those_of_this_release() -> None:
     )
     assert study.bundle.authors == 10 and study.bundle.cases == 10
     trained = [study.personalize.twin(name) for name in study.twins[4:]]
-    assert [section.documents for section in trained] == [200, 25, 50, 100]
+    assert [section.documents for section in trained] == [25, 50, 100, 200]
     assert study.models == shipped.models and study.judge == shipped.judge
 
 
@@ -195,6 +195,32 @@ def test_authors_have_a_row_each_and_lines_a_place_in_the_picture(
     ]  # fmt: skip
 
 
+def test_trained_twins_stand_against_the_one_with_fewer_documents(
+    study: tuple[ModuleType, ModuleType],
+) -> None:
+    figures, summary = study
+    lines = lines_of(
+        figures,
+        {
+            "few_shot": {1: [0.9], 2: [0.9]},
+            "many": {1: [0.7], 2: [0.9], 3: [0.6]},
+            "few": {1: [0.5], 2: [0.6]},
+        },
+    )
+    assert summary.documents_table(lines, 100, 1) == []
+    # The second author has fewer than the twin asks for.
+    for name, documents in (("many", (200, 180, 200)), ("few", (25, 25))):
+        for number, count in enumerate(documents, start=1):
+            author = lines[name].authors[number]
+            training = figures.TrainingFigures(
+                documents=count, steps=2, best=1, held_out=(4, 3), perplexity=(9, 8)
+            )
+            lines[name].authors[number] = author.model_copy(update={"training": training})
+    few, many = summary.documents_table(lines, 5000, 1)[2:]
+    assert few == "| few | 25 | 0.550 [0.500, 0.600] |  |"
+    assert many.startswith("| many | 200 | 0.733 [0.600, 0.900] | 0.250 [0.200, 0.300] |")
+
+
 def test_lines_of_two_runs_make_no_table(
     study: tuple[ModuleType, ModuleType], tmp_path: Path
 ) -> None:
@@ -208,13 +234,13 @@ def test_lines_of_two_runs_make_no_table(
         summary.read_figures(tmp_path, ["finetuned"])
 
 
-def test_the_page_has_the_tables_of_the_committed_figures(
-    study: tuple[ModuleType, ModuleType],
+@pytest.mark.parametrize("run", ["figures", "documents"])
+def test_the_page_has_the_tables_and_the_picture_of_the_committed_figures(
+    study: tuple[ModuleType, ModuleType], run: str
 ) -> None:
     _, summary = study
-    if not (STUDY / "figures").is_dir():
-        pytest.skip("the study has not been run")
     params = load_params(STUDY / "params.yaml")
-    lines = summary.read_figures(STUDY / "figures", params.twins)
+    lines = summary.read_figures(STUDY / run, params.twins)
     page = (STUDY / "README.md").read_text(encoding="utf-8")
+    assert f"({run}/likeness.png)" in page and (STUDY / run / "likeness.png").is_file()
     assert "\n".join(summary.tables(lines, params.score.bootstrap, params.seed)) in page

@@ -1,7 +1,8 @@
-"""Figures of the study's last run, without any text: python docs/study/figures.py
+"""Figures of the study's last run, without any text: python docs/study/figures.py [FOLDER]
 
-Writes one file a line into docs/study/figures, for every line whose answers are there; those of
-other lines are of an earlier run and are deleted. Authors have numbers. No judge is asked.
+Writes one file a line into the folder, docs/study/figures if none is named, for every line whose
+answers are there; those of other lines are of an earlier run and are deleted. Authors have
+numbers. No judge is asked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -87,7 +88,8 @@ class LineFigures(BaseModel):
 
 
 @click.command()
-def main() -> None:
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=FIGURES)
+def main(folder: Path) -> None:
     """Score every line that has answers."""
     params = load_params()
     bundles = load_bundles(paths.BUNDLES)
@@ -98,14 +100,14 @@ def main() -> None:
     for line in ("ceiling", "floor", *params.twins):
         path = paths.ANSWERS / f"{line}.jsonl"
         if not path.is_file():
-            (FIGURES / f"{line}.json").unlink(missing_ok=True)
+            (folder / f"{line}.json").unlink(missing_ok=True)
             print(f"{line}: no answers yet")
             continue
         answers = read_records(path, Answer)
         scores = score(line, bundles, answers, [], encoder, 1, params.seed, limits)
         made = figures(scores, answers, bundles, _outcomes(params, line))
-        write_json(FIGURES / f"{line}.json", made.model_dump(mode="json"))
-        print(f"{line}: {made.answers} answers in {FIGURES / line}.json")
+        write_json(folder / f"{line}.json", made.model_dump(mode="json"))
+        print(f"{line}: {made.answers} answers in {folder / line}.json")
 
 
 def figures(

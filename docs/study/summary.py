@@ -1,4 +1,7 @@
-"""Tables and picture of the study, from docs/study/figures: python docs/study/summary.py"""
+"""Tables and picture of a run of the study: python docs/study/summary.py [FOLDER]
+
+The folder holds its figures, docs/study/figures if none is named; the picture is put beside them.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,16 +20,17 @@ from personalbench.storage import read_json
 
 REFERENCES = ("ceiling", "floor")
 BASELINE, RIVAL = "non_personalized", "few_shot"
-PICTURE = Path(__file__).with_name("likeness.png")
+PICTURE = "likeness.png"
 
 
 @click.command()
-def main() -> None:
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=FIGURES)
+def main(folder: Path) -> None:
     """Print the tables as Markdown, and draw the picture."""
     params = load_params(Path(__file__).with_name("params.yaml"))
-    lines = read_figures(FIGURES, params.twins)
+    lines = read_figures(folder, params.twins)
     print("\n".join(tables(lines, params.score.bootstrap, params.seed)))
-    PICTURE.write_bytes(picture(lines, params.score.bootstrap, params.seed).png)
+    (folder / PICTURE).write_bytes(picture(lines, params.score.bootstrap, params.seed).png)
 
 
 def read_figures(folder: Path, twins: Sequence[str]) -> dict[str, LineFigures]:
@@ -60,6 +64,9 @@ def tables(lines: Mapping[str, LineFigures], replicates: int, seed: int) -> Iter
     """All tables, as Markdown."""
     yield from likeness_table(lines, replicates, seed)
     yield from ("", "Each author's likeness:", "", *author_table(lines))
+    sizes = documents_table(lines, replicates, seed)
+    if sizes:
+        yield from ("", "By the number of documents:", "", *sizes)
     for name, line in lines.items():
         rows = training_table(line)
         if rows:
@@ -135,6 +142,30 @@ def author_table(lines: Mapping[str, LineFigures]) -> Iterator[str]:
     for number in values["ceiling"]:
         cells = [f"{own[number]:.3f}" if number in own else "" for own in values.values()]
         yield f"| {number} | {' | '.join(cells)} |"
+
+
+def documents_table(lines: Mapping[str, LineFigures], replicates: int, seed: int) -> list[str]:
+    """Trained twins by the documents they learnt from, each against the one with fewer."""
+    trained = {
+        name: max(author.training.documents for author in line.authors.values() if author.training)
+        for name, line in lines.items()
+        if any(author.training for author in line.authors.values())
+    }
+    if len(trained) < 2:
+        return []
+    names = sorted(trained, key=lambda name: trained[name])
+    rows = [
+        f"| line | documents | {_metric(lines)} | less the one above |",
+        "|---|---|---|---|",
+    ]
+    fewer: Mapping[int, float] = {}
+    for name in names:
+        own = by_author(lines[name])
+        gain = {number: own[number] - fewer[number] for number in own if number in fewer}
+        cells = (_shown(_mean(each, replicates, seed)) if each else "" for each in (own, gain))
+        rows.append(f"| {name} | {trained[name]} | {' | '.join(cells)} |")
+        fewer = own
+    return rows
 
 
 def picture(lines: Mapping[str, LineFigures], replicates: int, seed: int) -> Figure:
