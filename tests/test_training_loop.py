@@ -20,6 +20,7 @@ from personalbench.errors import UserError
 from personalbench.params import TrainingParams
 from personalbench.training import trainer
 from personalbench.training.learner import Tokens
+from personalbench.training.loss import Batch
 from personalbench.training.torch_model import TorchLearner
 from personalbench.training.trainer import (
     TOKENS_A_BATCH,
@@ -74,6 +75,19 @@ def test_loss_and_gradient_are_those_of_the_whole_logits_over_document_tokens() 
     for own, each in zip(found, wanted, strict=True):  # shortened to a length of 1
         assert own.abs().max() > 0
         torch.testing.assert_close(own, each / whole, rtol=1e-4, atol=1e-6)
+
+
+def test_batches_have_few_widths_and_no_token_or_target_moves() -> None:
+    examples = [Tokens(tuple(range(length)), length - 3, True) for length in (33, 40)]
+    batch = Batch.of(examples, torch.device("cpu"))
+    assert batch.ids.shape == (2, 64)
+    for row, each in zip(batch.ids.tolist(), examples, strict=True):
+        assert tuple(row[: len(each.ids)]) == each.ids and not any(row[len(each.ids) :])
+    # The last three tokens of each, foreseen from the positions before them.
+    assert batch.target.tolist() == [30, 31, 32, 37, 38, 39]
+    assert batch.source.tolist() == [29, 30, 31, 64 + 36, 64 + 37, 64 + 38]
+    assert Batch.of(examples[:1], torch.device("cpu")).ids.shape == (1, 64)
+    assert Batch.of([Tokens((1,) * 32, 1, True)], torch.device("cpu")).ids.shape == (1, 32)
 
 
 def test_the_learning_rate_rises_for_a_tenth_of_the_steps_and_falls_to_zero() -> None:
