@@ -146,11 +146,11 @@ def author_table(lines: Mapping[str, LineFigures]) -> Iterator[str]:
 
 def documents_table(lines: Mapping[str, LineFigures], replicates: int, seed: int) -> list[str]:
     """Trained twins by the documents they learnt from, each against the one with fewer."""
-    trained = {
-        name: max(author.training.documents for author in line.authors.values() if author.training)
+    counts = {
+        name: [author.training.documents for author in line.authors.values() if author.training]
         for name, line in lines.items()
-        if any(author.training for author in line.authors.values())
     }
+    trained = {name: max(own) for name, own in counts.items() if own}
     if len(trained) < 2:
         return []
     names = sorted(trained, key=lambda name: trained[name])
